@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AccountDeletion } from '../../server/jobs/account-deletion.ts'
-import { Sites } from '../../server/sites/site.ts'
-import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Account as StoredAccount } from '../../server/store/tables/accounts.ts'
 import { accountHolder } from '../../server/store/tables/usage.ts'
 import { readBlob } from '../blobs/bytes.ts'
-import { domainRow } from '../store/rows.ts'
+import { domainRow, suspension } from '../store/rows.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { pausedBody } from '../support/paused-body.ts'
-import { DEFAULT_PLANS, quotasWith } from '../support/plans.ts'
 import { openOperator } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
@@ -222,11 +219,10 @@ describe('a deletion that a power failure interrupts', () => {
 test('an account that was suspended since the call began is not deleted by its owner', async () => {
   const account = await api.account()
   const row = (await findAccount(account))!
-  const { store } = await api.operator()
-  const suspension = { reason: 'a reason', publicReason: null, note: null, since: api.clock.now }
-  await store.write('durable', {}, (tx) => tx.accounts.update(row.id, { suspension }))
-  const deletion = new AccountDeletion({ store, clock: () => api.clock.now })
-  await assert.rejects(deletion.deleteAccount(row, account.email), { code: 'ACCOUNT_SUSPENDED' })
+  const { accountDeletion, store } = await api.operator()
+  const change = { suspension: suspension('a reason') }
+  await store.write('durable', {}, (tx) => tx.accounts.update(row.id, change))
+  await assert.rejects(accountDeletion.deleteAccount(row, account.email), { code: 'ACCOUNT_SUSPENDED' })
   assert.equal((await findAccount(account))?.deletionStartedAt, null)
 })
 
@@ -251,18 +247,7 @@ describe('a request that was in progress when its account was deleted', () => {
     const account = await api.account()
     const row = (await findAccount(account))!
     const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
-    const { accounts, store, blobs } = await api.operator()
-    const sites = new Sites({
-      quotas: quotasWith(DEFAULT_PLANS),
-      store,
-      blobs,
-      addresses: new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' }),
-      precompressor: undefined as never,
-      names: undefined as never,
-      blocklist: { assertFiles: async () => {} },
-      trashLifetime: 0,
-      clock: () => api.clock.now,
-    })
+    const { accounts, sites, store } = await api.operator()
     await account.client.deleteAccount(account.email)
     for (const call of [sites.claim(row, slug, { claimToken: claimToken! }), accounts.renewKey(row)])
       await assert.rejects(call, { code: 'UNAUTHORIZED' })

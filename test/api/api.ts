@@ -3,6 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { after } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
@@ -277,7 +278,7 @@ export class Api implements AsyncDisposable {
       outgoing.on('response', (incoming) => {
         answered = true
         const isRead = !isStream || incoming.statusCode !== 200
-        const reading = isRead ? read(incoming) : Promise.resolve(Buffer.alloc(0))
+        const reading = isRead ? buffer(incoming) : Promise.resolve(Buffer.alloc(0))
         if (!isRead) incoming.destroy()
         reading.then((bytes) => resolve(toAnswer(method, target, incoming, bytes)), reject)
       })
@@ -355,12 +356,6 @@ const CHECKED_HEADERS = [
   'allow',
   'cache-control',
 ]
-
-async function read(incoming: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of incoming) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
 
 function toAnswer(method: string, target: string, incoming: IncomingMessage, body: Buffer): ApiResponse {
   const text = body.toString()

@@ -18,8 +18,6 @@ export const TYPES = {
 } as const
 export type Kind = keyof typeof TYPES
 
-/** Tests set the clock, so that ids of pending versions may lie in the future. */
-
 export const part = (name: string, data: string | Buffer = 'x'): Part => ({ name, data: Buffer.from(data) })
 
 export function make(kind: Kind, contents: Contents): Buffer {

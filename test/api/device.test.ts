@@ -62,14 +62,9 @@ describe('a sign-in of a program', () => {
     const decided = await api.request('POST', '/api/v1/me/device/decision', { headers, json })
     assert.deepEqual(decided.json, { allowed: true })
     await expectFailure(owner.client.decideDevice(userCode, false), 'INVALID_CODE')
-    const { store } = await api.operator()
-    const clock = () => api.clock.now
-    const node = new DeviceSignIns({ store, baseUrl: api.baseUrl, secret: 'a secret', clock })
-    const fetched = await Promise.allSettled(
-      [deviceCode, deviceCode].map((code) =>
-        node.exchange({ clientId: CLIENT, deviceCode: code }, async () => undefined),
-      ),
-    )
+    const { deviceSignIns } = await api.operator()
+    const fetch = () => deviceSignIns.exchange({ clientId: CLIENT, deviceCode }, async () => undefined)
+    const fetched = await Promise.allSettled([fetch(), fetch()])
     const [one, ...others] = fetched.flatMap((outcome) =>
       outcome.status === 'fulfilled' && 'access_token' in outcome.value ? [outcome.value] : [],
     )

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { PublishOptions } from '../../client/sdk/slipway.ts'
 import { pluck } from '../support/pluck.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
-import { toManifest } from './content.ts'
+import { type Contents, toManifest } from './content.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -10,6 +11,11 @@ const owner = await api.account()
 /** A site with a live page. */
 async function newSite(contents: Record<string, string> = { 'index.html': 'live', 'a.txt': 'a' }) {
   return api.publish(owner.client, contents)
+}
+
+/** Publishes as a preview of a site. */
+function show(slug: string, contents: Contents, preview = 'pr-42', more: Omit<PublishOptions, 'files'> = {}) {
+  return api.publish(owner.client, contents, { slug, preview, ...more })
 }
 
 /** What visitors of a preview see: the status, and the page of status 200. */
@@ -27,11 +33,7 @@ function urlOf(siteUrl: string, name: string): string {
 describe('a preview', () => {
   test('shows each publish of its name at a URL that stays the same, and leaves the site as it is', async () => {
     const { slug, siteUrl, versionId } = await newSite()
-    const first = await api.publish(
-      owner.client,
-      { 'index.html': '1', 'a.txt': 'a' },
-      { slug, preview: 'pr-42' },
-    )
+    const first = await show(slug, { 'index.html': '1', 'a.txt': 'a' })
     const url = urlOf(siteUrl, 'pr-42')
     assert.deepEqual(first.preview, {
       name: 'pr-42',
@@ -40,11 +42,7 @@ describe('a preview', () => {
     })
     assert.equal(first.uploaded, 1, 'a file of the live version needs no upload')
     assert.deepEqual([await read(url), await read(siteUrl)], ['1', 'live'])
-    const second = await api.publish(
-      owner.client,
-      { 'index.html': '1', 'a.txt': 'b' },
-      { slug, preview: 'pr-42' },
-    )
+    const second = await show(slug, { 'index.html': '1', 'a.txt': 'b' })
     assert.equal(second.uploaded, 1, 'nor does a file of the version that it shows')
     assert.deepEqual([await read(url, '/a.txt'), await read(siteUrl, '/a.txt')], ['b', 'a'])
     assert.equal((await owner.client.details(slug)).currentVersionId, versionId)
@@ -64,12 +62,8 @@ describe('a preview', () => {
 
   test('serves a file for an hour after it went away, which is its own, and ends with it', async () => {
     const { slug, siteUrl } = await newSite()
-    const publish = (number: number, preview = 'pr-42') =>
-      api.publish(
-        owner.client,
-        { 'index.html': `${number}`, [`app.${number}.js`]: `${number}` },
-        { slug, preview },
-      )
+    const publish = (number: number, preview?: string) =>
+      show(slug, { 'index.html': `${number}`, [`app.${number}.js`]: `${number}` }, preview)
     for (const number of [1, 2, 3]) await publish(number)
     const [url, other] = [urlOf(siteUrl, 'pr-42'), urlOf(siteUrl, 'pr-43')]
     await publish(4, 'pr-43')
@@ -90,7 +84,7 @@ describe('a preview', () => {
   test('is never indexed or cached, and has the password, the rules and the expiry of its site', async () => {
     const { slug, siteUrl } = await newSite()
     const rules = { _redirects: '/old /new 302', _headers: '/*\n  X-Robots-Tag: all\n  X-Test: 1' }
-    await api.publish(owner.client, { 'index.html': '1', ...rules }, { slug, preview: 'staging' })
+    await show(slug, { 'index.html': '1', ...rules }, 'staging')
     const url = urlOf(siteUrl, 'staging')
     const { headers } = await api.visit(url)
     const values = ['x-robots-tag', 'cache-control', 'x-test'].map((name) => headers[name])
@@ -106,11 +100,7 @@ describe('a preview', () => {
   test('is promoted in one step: the same version is live, and the preview still shows it', async () => {
     const { slug, siteUrl, versionId } = await newSite()
     const metadata = { title: 'Of the preview', ttlSeconds: 3600, spaMode: true }
-    const shown = await api.publish(
-      owner.client,
-      { 'index.html': '2' },
-      { slug, preview: 'pr-42', ...metadata },
-    )
+    const shown = await show(slug, { 'index.html': '2' }, 'pr-42', metadata)
     assert.equal(await read(siteUrl, '/no/file'), '404')
     assert.match(await read(urlOf(siteUrl, 'pr-42'), '/no/file'), /2$/)
     const promoted = await owner.client.promote(slug, 'pr-42', shown.versionId)
@@ -122,7 +112,7 @@ describe('a preview', () => {
     const [listed] = (await owner.client.previews(slug)).previews
     assert.deepEqual([listed?.current, listed?.versionId], [true, shown.versionId])
     assert.equal((await owner.client.promote(slug, 'pr-42')).replayed, true)
-    await api.publish(owner.client, { 'index.html': '3' }, { slug, preview: 'pr-42' })
+    await show(slug, { 'index.html': '3' })
     assert.match(await read(urlOf(siteUrl, 'pr-42')), /3$/)
     assert.equal((await owner.client.details(slug)).currentVersionId, shown.versionId)
     await expectFailure(owner.client.promote(slug, 'pr-42', shown.versionId), 'VERSION_CONFLICT')
@@ -169,9 +159,9 @@ describe('a preview', () => {
 
   test('ends 30 days after its last change, or after the time of its publish, and is deleted then', async () => {
     const { slug, siteUrl } = await newSite()
-    await api.publish(owner.client, { 'index.html': '1' }, { slug, preview: 'pr-1' })
-    await api.publish(owner.client, { 'index.html': '2' }, { slug, preview: 'pr-2', ttlSeconds: 3600 })
-    await api.publish(owner.client, { 'index.html': '3' }, { slug, preview: 'pr-3', ttlSeconds: 3600 })
+    await show(slug, { 'index.html': '1' }, 'pr-1')
+    for (const number of ['2', '3'])
+      await show(slug, { 'index.html': number }, `pr-${number}`, { ttlSeconds: 3600 })
     await owner.client.promote(slug, 'pr-3')
     const names = async () => (await owner.client.previews(slug)).previews.map(({ name }) => name)
     const shown = async () => [await read(urlOf(siteUrl, 'pr-1')), await read(urlOf(siteUrl, 'pr-2'))]
@@ -197,30 +187,20 @@ describe('a preview', () => {
 
   test('is not visible after its end under the URL of its version either, which stays if it was live', async () => {
     const { slug, siteUrl } = await newSite()
-    const publish = async (preview: string) => {
-      const { versionId } = await api.publish(
-        owner.client,
-        { 'index.html': preview },
-        { slug, preview, ttlSeconds: 3600 },
-      )
-      return versionId
-    }
-    const [only, promoted, promotedLater] = [
-      await publish('pr-1'),
-      await publish('pr-2'),
-      await publish('pr-3'),
-    ]
+    const publish = async (preview: string) =>
+      (await show(slug, { 'index.html': preview }, preview, { ttlSeconds: 3600 })).versionId
+    const [only, promoted, later] = [await publish('pr-1'), await publish('pr-2'), await publish('pr-3')]
     await owner.client.promote(slug, 'pr-2')
     const shown = async () => [await read(urlOf(siteUrl, only)), await read(urlOf(siteUrl, promoted))]
     assert.deepEqual(await shown(), ['pr-1', 'pr-2'])
     api.pass(3_599_000)
     const { url } = await owner.client.previewLink(slug, only)
     assert.equal(await read(url), 'pr-1')
-    assert.equal(await read(urlOf(siteUrl, promotedLater)), 'pr-3')
+    assert.equal(await read(urlOf(siteUrl, later)), 'pr-3')
     await owner.client.promote(slug, 'pr-3')
     api.pass(1000)
     assert.deepEqual([await shown(), await read(url)], [['404', 'pr-2'], '404'])
-    assert.equal(await read(urlOf(siteUrl, promotedLater)), 'pr-3')
+    assert.equal(await read(urlOf(siteUrl, later)), 'pr-3')
   })
 
   test('is deleted immediately, with its version unless that was live, and its name is free again', async () => {
@@ -254,11 +234,8 @@ describe('a preview', () => {
 
 describe('a publish as a preview', () => {
   test('is possible before the site has a live version', async () => {
-    const { slug, siteUrl, status, preview } = await api.publish(
-      owner.client,
-      { 'index.html': '1' },
-      { preview: 'pr-1' },
-    )
+    const published = await api.publish(owner.client, { 'index.html': '1' }, { preview: 'pr-1' })
+    const { slug, siteUrl, status, preview } = published
     assert.deepEqual([status, await read(siteUrl), await read(preview!.url)], ['pending', '404', '1'])
     await owner.client.promote(slug, 'pr-1')
     assert.equal(await read(siteUrl), '1')
@@ -286,20 +263,13 @@ describe('a publish as a preview', () => {
     const link = new URL((await owner.client.previewLink(slug)).url).host.split('--')[0]!
     const long = 'a'.repeat(26)
     const { versionId } = await owner.client.details(slug)
-    for (const preview of ['', 'xn', 'PR-42', 'a--b', '-ab', 'ab-', 'a.b', 'pr_1', long, link, versionId]) {
-      const refusal = await expectFailure(
-        api.publish(owner.client, { 'index.html': '1' }, { slug, preview }),
-        'VALIDATION_ERROR',
-      )
-      assert.match(refusal.message, /^preview: must have 3 to 25 /, preview)
-    }
-    const reserved = { slug, preview: 'slipway-sign-in' }
-    const refusal = await expectFailure(
-      api.publish(owner.client, { 'index.html': '1' }, reserved),
-      'VALIDATION_ERROR',
-    )
-    assert.equal(refusal.message, 'preview: is reserved')
-    await api.publish(owner.client, { 'index.html': '1' }, { slug, preview: 'a'.repeat(25) })
+    const page = { 'index.html': '1' }
+    const refusal = async (preview: string) =>
+      (await expectFailure(show(slug, page, preview), 'VALIDATION_ERROR')).message
+    for (const preview of ['', 'xn', 'PR-42', 'a--b', '-ab', 'ab-', 'a.b', 'pr_1', long, link, versionId])
+      assert.match(await refusal(preview), /^preview: must have 3 to 25 /, preview)
+    assert.equal(await refusal('slipway-sign-in'), 'preview: is reserved')
+    await show(slug, page, 'a'.repeat(25))
   })
 })
 

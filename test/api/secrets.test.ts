@@ -176,20 +176,10 @@ describe('by the setting', () => {
 
   for (const onFailure of ['pass', 'refuse'] as const)
     test(`a scan that does not end, or cannot read a text, ends with ${onFailure}, and the next one works`, async () => {
-      using scan = new SecretScan({
-        secrets: 'x'.repeat(32),
-        mode: 'refuse',
-        onFailure,
-        log: silentLog,
-        timeoutMs: 0,
-      })
-      using patient = new SecretScan({
-        secrets: 'x'.repeat(32),
-        mode: 'refuse',
-        onFailure,
-        log: silentLog,
-        timeoutMs: PATIENT.secretScan,
-      })
+      const start = (timeoutMs: number) =>
+        new SecretScan({ secrets: 'x'.repeat(32), mode: 'refuse', onFailure, log: silentLog, timeoutMs })
+      using scan = start(0)
+      using patient = start(PATIENT.secretScan)
       const reader = (text: string) =>
         new BlobReader(
           { bytes: async () => Buffer.from(text), read: async () => undefined },

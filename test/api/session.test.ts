@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SessionList } from '../../protocol/api/account.schema.ts'
-import { NOTICE_KINDS } from '../../protocol/api/account.ts'
+import { sessionRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { browser, type SignedIn } from './browser.ts'
@@ -234,13 +234,8 @@ describe('the sessions of an account', () => {
     await operator.store.write('durable', {}, async (tx) => {
       for (let number = 0; number < 48; number++) {
         api.pass()
-        await tx.signIns.addSession({
-          tokenHash: `f${number}`,
-          accountId: id,
-          createdAt: api.clock.now,
-          expiresAt: api.clock.now + DAY_MS,
-          browser: null,
-        })
+        const times = { createdAt: api.clock.now, expiresAt: api.clock.now + DAY_MS }
+        await tx.signIns.addSession(sessionRow(`f${number}`, { accountId: id, ...times }))
       }
     })
     assert.equal(await fetchStatus(oldest), 200)
@@ -279,21 +274,4 @@ describe('ending sessions', () => {
     assert.deepEqual(await statuses(), [401, 401, 401])
     await account.client.me()
   })
-})
-
-test('an account shows its plan, limits and usage', async () => {
-  const { email, client } = await api.account()
-  const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
-  const { usage, limits, plan, planName, hasKey, administrator, notices } = await client.me()
-  assert.deepEqual([plan, planName, hasKey, administrator], ['free', 'Free', true, false])
-  assert.deepEqual(notices, Object.fromEntries(Object.keys(NOTICE_KINDS).map((kind) => [kind, true])))
-  const { domains, filesPerSite, versionsKept, draftsKept, draftLifetimeSeconds } = limits
-  assert.deepEqual([domains, filesPerSite, versionsKept, draftsKept], [1, 1000, 10, 10])
-  assert.equal(draftLifetimeSeconds, 30 * 24 * 3600)
-  assert.deepEqual([usage.sites, usage.totalBytes, usage.domains], [1, 12, 0])
-  await api.setPlan(email, 'hobby')
-  await client.addDomain('www.example.com', slug)
-  const moved = await client.me()
-  assert.equal(moved.plan, 'hobby')
-  assert.deepEqual([moved.usage.domains, moved.limits.domains], [1, 5])
 })

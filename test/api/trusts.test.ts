@@ -4,7 +4,6 @@ import { UnsecuredJWT } from 'jose'
 import type { CreateTrustRequest, TrustRules } from '../../protocol/api/trusts.schema.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
 import { readJob } from '../../server/accounts/trusts/job.ts'
-import { Trusts } from '../../server/accounts/trusts/trusts.ts'
 import { GITHUB_TOKENS, type RecordedToken } from '../recorded/github.ts'
 import { GITLAB_TOKENS } from '../recorded/gitlab.ts'
 import { pluck } from '../support/pluck.ts'
@@ -84,8 +83,7 @@ describe('a job of a trusted repository', () => {
     const exchanges = Array.from({ length: 5 }, () => api.anonymous.exchangeIdToken({ token, site }))
     const outcomes = await Promise.allSettled(exchanges)
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-    const { store } = await api.operator()
-    const trusts = new Trusts({ store, clock: () => api.clock.now, issuers: [], tokens: undefined as never })
+    const { store, trusts } = await api.operator()
     const job = readJob('github', GITHUB_CLAIMS)!
     const idToken = { issuer: issuer.url, job, hash: 'used twice', expiresAt: api.clock.now + MINUTE_MS }
     const bothCharged = Promise.withResolvers<void>()

@@ -10,7 +10,17 @@ import type { Site } from '../../server/store/tables/sites.ts'
 import { networkHolder } from '../../server/store/tables/usage.ts'
 import type { Version } from '../../server/store/tables/versions.ts'
 import { sha256 } from '../api/content.ts'
-import { accountRow, domainRow, keyRow, siteRow, trustRow, versionRow } from '../store/rows.ts'
+import {
+  accountRow,
+  codeRow,
+  domainRow,
+  keyRow,
+  oauthRow,
+  sessionRow,
+  siteRow,
+  trustRow,
+  versionRow,
+} from '../store/rows.ts'
 
 /** The time at which all calls begin. */
 export const NOW = Date.UTC(2030, 0, 15, 12, 30)
@@ -133,10 +143,9 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
     [PROGRAM, NOW + DAY_MS],
     [sha256('an expired program'), NOW - HOUR_MS],
   ] as const)
-    await tx.oauth.save({
-      ...{ idHash, kind: 'Grant', grantHash: idHash, accountId: ANN.id, payload: { hasStarted: true } },
-      ...{ createdAt: NOW - DAY_MS, expiresAt, consumedAt: null },
-    })
+    await tx.oauth.save(
+      oauthRow(idHash, { payload: { hasStarted: true }, createdAt: NOW - DAY_MS, expiresAt }),
+    )
   await tx.trusts.add(trustRow('a trust', { createdAt: NOW, site: 'bakery' }))
   await tx.trusts.useToken('an expired token', NOW - HOUR_MS)
   for (let number = 0; number < 49; number++)
@@ -153,23 +162,16 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
       accountId: state === 'approved' ? ANN.id : null,
       allowedBy: state === 'approved' ? hashToken(KEY) : null,
     })
-  await tx.signIns.addCode({
-    attemptHash: hashToken(ATTEMPT),
-    email: ANN.email,
-    network: 'a network',
-    codeHash: new Signer(SECRET, 'verification codes').sign([ANN.email, CODE]),
-    attemptTries: 4,
-    openTries: 0,
-    expiresAt: NOW + MINUTE_MS,
-  })
+  const codeHash = new Signer(SECRET, 'verification codes').sign([ANN.email, CODE])
+  const code = { email: ANN.email, codeHash, attemptTries: 4, expiresAt: NOW + MINUTE_MS }
+  await tx.signIns.addCode(codeRow(hashToken(ATTEMPT), code))
   for (let number = 0; number < 3; number++)
-    await tx.signIns.addSession({
-      tokenHash: number === 0 ? hashToken(SESSION) : sha256(`session ${number}`),
-      accountId: 'ann',
-      createdAt: NOW - DAY_MS + number,
-      expiresAt: number === 2 ? NOW - HOUR_MS : NOW + DAY_MS,
-      browser: null,
-    })
+    await tx.signIns.addSession(
+      sessionRow(number === 0 ? hashToken(SESSION) : sha256(`session ${number}`), {
+        createdAt: NOW - DAY_MS + number,
+        expiresAt: number === 2 ? NOW - HOUR_MS : NOW + DAY_MS,
+      }),
+    )
 }
 
 async function insertBakery(tx: WriteTransaction): Promise<void> {
@@ -296,25 +298,16 @@ async function insertDomains(tx: WriteTransaction): Promise<void> {
       reason: 'no record was found',
     }),
   )
-  await tx.domains.insert(
-    domainRow('new.test', {
-      ...own,
-      verificationToken: 'proof of new.test',
-      pendingSince: NOW - HOUR_MS,
-      nextCheckAt: NOW - MINUTE_MS,
-      checkedAt: NOW - HOUR_MS,
-    }),
-  )
-  await tx.domains.insert(
-    domainRow('new.test', {
-      accountId: 'cat',
-      slug: 'catalog',
-      verificationToken: 'proof of new.test',
-      pendingSince: NOW - HOUR_MS,
-      nextCheckAt: NOW - MINUTE_MS,
-      checkedAt: NOW - HOUR_MS,
-    }),
-  )
+  for (const owner of [own, { accountId: 'cat', slug: 'catalog' }])
+    await tx.domains.insert(
+      domainRow('new.test', {
+        ...owner,
+        verificationToken: 'proof of new.test',
+        pendingSince: NOW - HOUR_MS,
+        nextCheckAt: NOW - MINUTE_MS,
+        checkedAt: NOW - HOUR_MS,
+      }),
+    )
   await tx.domains.insert(domainRow('bare.test', { accountId: 'cat', slug: 'catalog', status: 'active' }))
   await tx.sites.insert(owned('catalog', { ownerId: 'cat' }))
   await tx.domains.reserve({ domain: 'held.test', accountId: 'ann', verificationToken: 'h', until: NOW - 1 })

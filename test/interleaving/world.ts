@@ -17,6 +17,7 @@ import { isId } from '../../server/lib/tokens.ts'
 import { createServices } from '../../server/services.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { ChangeListener, Store } from '../../server/store/store.ts'
+import { memoryBlobs } from '../blobs/memory-blobs.ts'
 import { fakeCodec, SimulatedCa } from '../certificates/simulated-ca.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -183,6 +184,7 @@ const BYTES = new Map([CONTENT, OTHER_CONTENT].map((text) => [hash('sha256', tex
 
 /** The files of the fixture, all of them durable. */
 const fixedBlobs: Blobs = {
+  ...memoryBlobs(() => NOW),
   async put(body) {
     const bytes = await buffer(body)
     return { hash: hash('sha256', bytes), size: bytes.length, object: randomUUID(), piecesHash: null }
@@ -192,13 +194,6 @@ const fixedBlobs: Blobs = {
   bytes: async ({ hash }) => BYTES.get(hash),
   read: async ({ hash }) => (BYTES.has(hash) ? Readable.from([BYTES.get(hash)]) : undefined),
   verify: async () => 'intact',
-  remove: async () => undefined,
-  list: async () => [],
-  createdAt: () => undefined,
-  check: async () => undefined,
-  streamBytes: 0,
-  assertSpace: async () => undefined,
-  assertLocalSpace: async () => undefined,
 }
 
 /** All names point here, and have the proof of the fixture, but `shop.test`. */

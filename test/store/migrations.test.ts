@@ -13,32 +13,13 @@ import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { pluck } from '../support/pluck.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
+import { ADDS_COLUMN, LAST_KNOWN, REMOVES_COLUMN } from './later-release.ts'
 import { openStore } from './test-database.ts'
 
 const LOCK = 1234n
 const NODES = 4
 const ROWS = 25
 const BATCH_ROWS = 10
-
-const LAST_KNOWN = migrations.at(-1)!.name
-
-/** A step of a later release that adds a column. */
-const ADDS_COLUMN: Migration = {
-  name: '901-adds-column',
-  compatibleWith: LAST_KNOWN,
-  up: async ({ schema }) => {
-    await schema.alterTable('sites').addColumn('of_a_later_release', 'text').execute()
-  },
-}
-
-/** A step of a later release that nodes of this one cannot run with. */
-const REMOVES_COLUMN: Migration = {
-  name: '902-removes-column',
-  compatibleWith: ADDS_COLUMN.name,
-  up: async ({ schema }) => {
-    await schema.alterTable('sites').dropColumn('of_a_later_release').execute()
-  },
-}
 
 /** Messages of the log of one node. */
 class Messages {

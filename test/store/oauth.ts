@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
 import type { OAuthRecord } from '../../server/store/tables/keys.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, plain } from './rows.ts'
+import { accountRow, oauthRow, plain } from './rows.ts'
 
 /** Promises about the records of OAuth. */
 export function storeOAuth(promises: Promises): void {
-  const record = (idHash: string, more: Partial<OAuthRecord> = {}): OAuthRecord => ({
-    idHash,
-    kind: 'RefreshToken',
-    grantHash: 'grant',
-    accountId: 'ann',
-    payload: {},
-    createdAt: 1,
-    expiresAt: 100,
-    consumedAt: null,
-    ...more,
-  })
+  const record = (idHash: string, more: Partial<OAuthRecord> = {}) =>
+    oauthRow(idHash, { kind: 'RefreshToken', grantHash: 'grant', ...more })
 
   promises(
     'a record of OAuth is used once, ends with its grant, and is absent when it has expired',

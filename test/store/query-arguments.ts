@@ -3,9 +3,12 @@ import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { emptyCertificate } from '../../server/store/tables/certificates.ts'
 import {
   accountRow,
+  codeRow,
   domainRow,
   keyRow,
+  oauthRow,
   reportedSite,
+  sessionRow,
   siteRow,
   suspension,
   trustRow,
@@ -23,26 +26,6 @@ type Arguments = {
 const blob = { hash: 'a new hash', size: 1, object: 'a new object', piecesHash: null }
 const encodings = { hash: 'hash 7', br: null, zstd: null, gzip: null }
 const notice = { kind: 'new-browser', browser: null, network: '', at: 1 } as const
-const code = {
-  attemptHash: 'n',
-  email: 'email 7',
-  network: 'n',
-  codeHash: 'h',
-  attemptTries: 0,
-  openTries: 0,
-  expiresAt: 1,
-}
-const oauthRecord = {
-  idHash: 'n',
-  kind: 'Grant',
-  grantHash: 'n',
-  accountId: 'id 7',
-  payload: {},
-  createdAt: 1,
-  expiresAt: 1,
-  consumedAt: null,
-}
-const session = { tokenHash: 'n', accountId: 'id 7', createdAt: 1, expiresAt: 1, browser: null }
 const deviceSignIn = {
   ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm', network: 'n' },
   ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null, allowedBy: null },
@@ -135,7 +118,7 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   signIns: {
     codes: ['email 7'],
-    addCode: [code],
+    addCode: [codeRow('n', { email: 'email 7' })],
     countAttemptTry: ['attempt_hash 7'],
     countOpenTry: ['email 7', 'network 7'],
     deleteCode: ['attempt_hash 7'],
@@ -146,7 +129,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     recordSignIn: ['email 7', ['a source'], { now: 1, max: 50 }],
     clearFailures: ['email 7', 'source 7'],
     dropSources: ['email 7'],
-    addSession: [session],
+    addSession: [sessionRow('n', { accountId: 'id 7' })],
     session: ['token_hash 7', 1],
     deleteSession: ['token_hash 7'],
     listSessions: ['id 7', 1],
@@ -158,7 +141,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     find: ['id_hash 7', 1],
     findAll: [['id_hash 7', 'id_hash 8'], 1],
     findWithAccount: ['id_hash 7', 1],
-    save: [oauthRecord],
+    save: [oauthRow('n', { accountId: 'id 7' })],
     consume: ['id_hash 7', 1, 2],
     delete: ['id_hash 7'],
     deleteOfGrant: ['grant_hash 7', 100],

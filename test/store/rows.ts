@@ -2,8 +2,9 @@ import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import type { Account, Suspension } from '../../server/store/tables/accounts.ts'
 import { type Certificate, emptyCertificate } from '../../server/store/tables/certificates.ts'
 import type { Domain } from '../../server/store/tables/domains.ts'
-import type { NamedKey, StoredTrust } from '../../server/store/tables/keys.ts'
+import type { NamedKey, OAuthRecord, StoredTrust } from '../../server/store/tables/keys.ts'
 import type { ReportedSite } from '../../server/store/tables/moderation.ts'
+import type { Session, SignInCode } from '../../server/store/tables/sign-ins.ts'
 import { emptySite, type Site } from '../../server/store/tables/sites.ts'
 import { emptyVersion, type Version } from '../../server/store/tables/versions.ts'
 import { sha256 } from '../api/content.ts'
@@ -71,6 +72,26 @@ export function trustRow(id: string, change: Partial<StoredTrust> = {}): StoredT
     ...{ branch: 'main', tag: null, environment: null, workflow: null, pullRequests: false },
     ...change,
   }
+}
+
+export function oauthRow(idHash: string, change: Partial<OAuthRecord> = {}): OAuthRecord {
+  return {
+    ...{ idHash, kind: 'Grant', grantHash: idHash, accountId: 'ann', payload: {} },
+    ...{ createdAt: 1, expiresAt: 100, consumedAt: null },
+    ...change,
+  }
+}
+
+export function codeRow(attemptHash: string, change: Partial<SignInCode> = {}): SignInCode {
+  return {
+    ...{ attemptHash, email: 'ann@example.test', network: 'a network', codeHash: 'hash' },
+    ...{ attemptTries: 0, openTries: 0, expiresAt: 600 },
+    ...change,
+  }
+}
+
+export function sessionRow(tokenHash: string, change: Partial<Session> = {}): Session {
+  return { tokenHash, accountId: 'ann', createdAt: 1, expiresAt: 100, browser: null, ...change }
 }
 
 export function domainRow(domain: string, change: Partial<Domain> = {}): Domain {

@@ -2,20 +2,10 @@ import assert from 'node:assert/strict'
 import { DAY_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-import { accountRow } from './rows.ts'
+import { accountRow, codeRow, sessionRow } from './rows.ts'
 
 /** Promises about codes, sessions and sign-in sources. */
 export function storeSignIns(promises: Promises): void {
-  const code = {
-    attemptHash: 'one',
-    email: 'a@b.test',
-    network: 'here',
-    codeHash: 'hash',
-    attemptTries: 0,
-    openTries: 0,
-    expiresAt: 600,
-  }
-
   promises('the newest sources that signed in are kept, and so are locks', async (open) => {
     const { read, write } = await open()
     const all = ['a', 'b', 'c', 'failing']
@@ -39,14 +29,8 @@ export function storeSignIns(promises: Promises): void {
     await store.write('durable', {}, async (tx) => {
       await tx.accounts.insert(accountRow('ann'))
       for (const [name, expiresAt] of Object.entries({ over: 1000, 'over too': 999, valid: 1001 })) {
-        await tx.signIns.addCode({ ...code, attemptHash: name, email: name, expiresAt })
-        await tx.signIns.addSession({
-          tokenHash: name,
-          accountId: 'ann',
-          createdAt: 0,
-          expiresAt,
-          browser: null,
-        })
+        await tx.signIns.addCode(codeRow(name, { email: name, expiresAt }))
+        await tx.signIns.addSession(sessionRow(name, { expiresAt }))
         await tx.signIns.countFailure(name, '', expiresAt - DAY_MS)
         await tx.signIns.lockSource(name, '', expiresAt)
         await tx.counters.add(name, expiresAt)

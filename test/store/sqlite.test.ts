@@ -21,11 +21,25 @@ import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
 import { storeContract } from './contract.ts'
-import { siteRow } from './rows.ts'
+import { oauthRow, siteRow } from './rows.ts'
 import { TaskProcesses } from './task-processes.ts'
 import { freshSqlite } from './test-database.ts'
 
 storeContract({ name: 'SQLite', fresh: freshSqlite })
+
+/** Reads do not wait for a disk that does not confirm a flush, nor does a write. */
+const REFRESHING = { ...PATIENT, database: { ...PATIENT.database, refresh: 1 } }
+const HANGING = { ...PATIENT, database: { ...REFRESHING.database, hang: 1, commit: 100 } }
+
+/** The tables of a new database, without its store. */
+async function freshTables() {
+  await using stack = new AsyncDisposableStack()
+  const { file } = stack.use(await freshSqlite())
+  await (await sqliteStore({ file, clock: Date.now }))[Symbol.asyncDispose]()
+  const { db } = stack.use(await sqliteTables(file, { isSource: false }))
+  const kept = stack.move()
+  return { db, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
 
 test('processes can open an empty database at the same time', async () => {
   await using database = await freshSqlite()
@@ -69,12 +83,10 @@ test('an error before one read refuses that one only', async (context) => {
 })
 
 test('a record of OAuth that is renewed while expired ones are deleted is kept', async () => {
-  await using database = await freshSqlite()
-  await (await sqliteStore({ file: database.file, clock: Date.now }))[Symbol.asyncDispose]()
-  await using tables = await sqliteTables(database.file, { isSource: false })
+  await using tables = await freshTables()
   const oauth = new OAuthQueries(tables.db)
-  const record = { idHash: 'id', kind: 'Client', grantHash: null, accountId: null, payload: {} }
-  const save = (expiresAt: number) => oauth.save({ ...record, createdAt: 1, expiresAt, consumedAt: null })
+  const client = { kind: 'Client', grantHash: null, accountId: null }
+  const save = (expiresAt: number) => oauth.save(oauthRow('id', { ...client, expiresAt }))
   await save(5)
   // As another node could between two statements.
   let isRenewed = false
@@ -91,9 +103,7 @@ test('a record of OAuth that is renewed while expired ones are deleted is kept',
 })
 
 test('the notices of an account are postponed by one statement, which locks them in one order', async () => {
-  await using database = await freshSqlite()
-  await (await sqliteStore({ file: database.file, clock: Date.now }))[Symbol.asyncDispose]()
-  await using tables = await sqliteTables(database.file, { isSource: false })
+  await using tables = await freshTables()
   let statements = 0
   const counting = tables.db.withPlugin({
     transformQuery: ({ node }) => {
@@ -119,9 +129,7 @@ test('the notices of an account are postponed by one statement, which locks them
 })
 
 test('a statement has the values of each call, and refuses a parameter that is not passed on as a value', async () => {
-  await using database = await freshSqlite()
-  await (await sqliteStore({ file: database.file, clock: Date.now }))[Symbol.asyncDispose]()
-  await using tables = await sqliteTables(database.file, { isSource: false })
+  await using tables = await freshTables()
   const { db } = tables
   const cursors = new Rows(db, 'job_cursors')
   const find = statement((queries, name: string) =>
@@ -236,18 +244,16 @@ test('no failed flush is acknowledged as durable, nor is any later write', requi
 
 test('an error of a read shows nothing that is not flushed', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const deadlines = { ...PATIENT, database: { ...PATIENT.database, refresh: 1 } }
-  const open = () => sqliteStore({ file: database.file, clock: Date.now, deadlines, pollIntervalMs: 2 ** 30 })
-  await using writer = await open()
-  await using reader = await open()
+  const options = { file: database.file, clock: Date.now, deadlines: REFRESHING, pollIntervalMs: 2 ** 30 }
+  await using writer = await sqliteStore(options)
+  await using reader = await sqliteStore(options)
   {
     await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
     await assert.rejects(reader.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
   }
-  const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
   let writing: Promise<void>
   {
-    await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+    await using _ = await holdFlushes(database.file)
     writing = writer.write('durable', {}, (tx) => tx.sites.insert(siteRow('unconfirmed')))
     await waitFor(() => hasCommitted(database.file, 'unconfirmed'))
     const reading = reader.read.sites.bySlug('unconfirmed').catch(() => undefined)
@@ -295,8 +301,7 @@ test(
   requires('strace'),
   async () => {
     await using database = await freshSqlite()
-    const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 100, refresh: 1 } }
-    await using store = await sqliteStore({ file: database.file, clock: Date.now, deadlines })
+    await using store = await sqliteStore({ file: database.file, clock: Date.now, deadlines: HANGING })
     const changed: string[] = []
     store.onChange((names) => void changed.push(...(names ?? [])))
     const insert = (slug: string, durability: Durability = 'durable') =>
@@ -312,8 +317,7 @@ test(
     await insert('before', 'unread')
     await store.pollChanges()
     {
-      const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
-      await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+      await using _ = await holdFlushes(database.file)
       assert.ok(await fails('unconfirmed'))
       assert.ok(await fails('refused'))
       assert.ok(await fails('refused', 'relaxed'))
@@ -335,11 +339,9 @@ test(
 
 test('a store can be closed while the disk does not confirm a commit', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 100, refresh: 1 } }
-  const store = await sqliteStore({ file: database.file, clock: Date.now, deadlines })
-  const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
+  const store = await sqliteStore({ file: database.file, clock: Date.now, deadlines: HANGING })
   {
-    await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+    await using _ = await holdFlushes(database.file)
     await Promise.allSettled([store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))])
     await store[Symbol.asyncDispose]()
   }
@@ -357,10 +359,9 @@ test('a read waits for what another process has acknowledged', async () => {
 
 test('another store shows what is committed only after a flush of its own', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const deadlines = { ...PATIENT, database: { ...PATIENT.database, refresh: 1 } }
-  const open = () => sqliteStore({ file: database.file, clock: Date.now, deadlines, pollIntervalMs: 2 ** 30 })
-  await using writer = await open()
-  await using reader = await open()
+  const options = { file: database.file, clock: Date.now, deadlines: REFRESHING, pollIntervalMs: 2 ** 30 }
+  await using writer = await sqliteStore(options)
+  await using reader = await sqliteStore(options)
   const changes: unknown[] = []
   reader.onChange((names) => void changes.push(names))
   const insert = (slug: string) =>
@@ -373,8 +374,7 @@ test('another store shows what is committed only after a flush of its own', requ
   let writing: Promise<void>
   let polling: Promise<void>
   {
-    const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
-    await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+    await using _ = await holdFlushes(database.file)
     writing = insert('unconfirmed')
     await waitFor(() => hasCommitted(database.file, 'unconfirmed'))
     polling = reader.pollChanges()
@@ -452,6 +452,11 @@ test('a log that cannot begin anew is moved again only after it has grown', asyn
 function failCalls(calls: string, ...files: string[]) {
   const paths = files.flatMap((file) => ['-P', file])
   return attachStrace(process.pid, [...paths, '-e', `inject=${calls}:error=EIO`])
+}
+
+/** Lets the disk confirm no flush of the log until dispose. */
+function holdFlushes(file: string) {
+  return attachStrace(process.pid, ['-P', `${file}-wal`, '-e', `inject=fdatasync:delay_enter=${HOUR_MS}ms`])
 }
 
 /** A flush in the output of strace. */

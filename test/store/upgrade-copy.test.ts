@@ -10,27 +10,12 @@ import { createNextRelease } from '../fleet/next-release.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
+import { ADDS_COLUMN, LAST_KNOWN, REMOVES_COLUMN } from './later-release.ts'
 import { siteRow } from './rows.ts'
-
-const ADDS: Migration = {
-  name: '901-adds-column',
-  compatibleWith: migrations.at(-1)!.name,
-  up: async ({ schema }) => {
-    await schema.alterTable('sites').addColumn('of_a_later_release', 'text').execute()
-  },
-}
-
-const REMOVES: Migration = {
-  name: '902-removes-column',
-  compatibleWith: ADDS.name,
-  up: async ({ schema }) => {
-    await schema.alterTable('sites').dropColumn('of_a_later_release').execute()
-  },
-}
 
 const INDEX: Migration = {
   name: '903-index',
-  compatibleWith: migrations.at(-1)!.name,
+  compatibleWith: LAST_KNOWN,
   indexes: [{ name: 'sites_by_title', on: 'sites (title)' }],
 }
 
@@ -58,7 +43,7 @@ test('a release copies the database before it migrates it, logs that, and keeps 
   const file = join(folder.path, 'slipway.db')
   assert.deepEqual(await start(file, '1.0.0', [], 'bakery'), [], 'a new database has nothing to copy')
   assert.deepEqual(await start(file, '1.0.0'), [])
-  const [copied, migrated] = await start(file, '1.1.0', [ADDS])
+  const [copied, migrated] = await start(file, '1.1.0', [ADDS_COLUMN])
   const copy = join(folder.path, 'slipway-before-1.1.0.db')
   const { size } = await stat(copy)
   assert.deepEqual(
@@ -69,9 +54,14 @@ test('a release copies the database before it migrates it, logs that, and keeps 
     [migrated?.message, migrated?.release, migrated?.migrations],
     ['migrated the database', '1.1.0', ['901-adds-column']],
   )
-  assert.equal((await start(file, '1.2.0', [ADDS, INDEX])).length, 1, 'an index rewrites nothing')
-  await start(file, '1.3.0', [ADDS, INDEX, REMOVES])
-  await start(file, '1.4.0', [ADDS, INDEX, REMOVES, { ...ADDS, name: '904-adds-column' }])
+  assert.equal((await start(file, '1.2.0', [ADDS_COLUMN, INDEX])).length, 1, 'an index rewrites nothing')
+  await start(file, '1.3.0', [ADDS_COLUMN, INDEX, REMOVES_COLUMN])
+  await start(file, '1.4.0', [
+    ADDS_COLUMN,
+    INDEX,
+    REMOVES_COLUMN,
+    { ...ADDS_COLUMN, name: '904-adds-column' },
+  ])
   assert.deepEqual(await listCopies(folder.path), ['slipway-before-1.3.0.db', 'slipway-before-1.4.0.db'])
 })
 
@@ -79,9 +69,9 @@ test('the release before runs on a migrated database, or refuses it and runs on 
   await using folder = await memoryFolder()
   const file = join(folder.path, 'slipway.db')
   await start(file, '1.0.0', [], 'bakery')
-  await start(file, '1.1.0', [ADDS])
+  await start(file, '1.1.0', [ADDS_COLUMN])
   await start(file, '1.0.0', [], 'florist')
-  await start(file, '1.2.0', [ADDS, REMOVES])
+  await start(file, '1.2.0', [ADDS_COLUMN, REMOVES_COLUMN])
   await assert.rejects(
     start(file, '1.0.0'),
     /newer version of Slipway.*go back as docs\/backup\.md describes/,
@@ -109,11 +99,11 @@ test('without room for the copy, no release starts and nothing changes', require
   const file = join(disk.folder, 'slipway.db')
   await start(file, '1.0.0', [], 'bakery')
   await disk.fill(300_000)
-  await assert.rejects(start(file, '1.1.0', [ADDS]), {
+  await assert.rejects(start(file, '1.1.0', [ADDS_COLUMN]), {
     code: 'INSUFFICIENT_STORAGE',
     message: /copies it first: that needs .* are free\. Make room and start it again/,
   })
   await disk.clear()
   assert.deepEqual(await listCopies(disk.folder), [])
-  assert.equal((await start(file, '1.1.0', [ADDS])).length, 2)
+  assert.equal((await start(file, '1.1.0', [ADDS_COLUMN])).length, 2)
 })
