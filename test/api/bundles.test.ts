@@ -45,13 +45,6 @@ describe('a bundle', () => {
     await assertPublished(api, owner, pending, SITE)
   })
 
-  test('is not offered when nothing has to be uploaded', async () => {
-    const { slug } = await api.publish(owner.client, SITE)
-    const { upload } = await api.update(owner.client, slug, SITE)
-    assert.equal(upload.bundle, undefined)
-    assert.deepEqual(upload.uploads, [])
-  })
-
   const paths: [sentence: string, path: string, parts: (data: Buffer) => Buffer[]][] = [
     [
       'a path in the other Unicode form',

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { pluck } from '../support/pluck.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
-import { toManifest } from './content.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -26,13 +25,6 @@ describe('a claim', () => {
     const details = await client.details(slug)
     assert.equal(details.expiresAt, null)
     assert.deepEqual(pluck((await client.list()).publishes, 'slug'), [slug])
-  })
-
-  test('can be repeated by the same account, with a response that shows it', async () => {
-    const { slug, siteUrl, claimToken } = await anonymousSite()
-    await owner.client.claim(slug, claimToken)
-    const again = { success: true, slug, siteUrl, expiresAt: null, alreadyOwned: true }
-    assert.deepEqual(await owner.client.claim(slug, claimToken), again)
   })
 
   test('is ALREADY_CLAIMED for other accounts', async () => {
@@ -78,15 +70,6 @@ describe('a site without an owner', () => {
       await expectFailure(api.anonymous.finalize(slug, { versionId, claimToken }), 'NOT_FOUND')
       assert.deepEqual((await owner.client.list({ deleted: true })).publishes, [])
     }
-  })
-
-  test('is deleted also before it was live', async () => {
-    const { slug, claimToken } = await api.anonymous.create({ files: toManifest({ 'index.html': 'x' }) })
-    assert.deepEqual(await api.anonymous.delete(slug, { claimToken: claimToken! }), {
-      slug,
-      deleted: true,
-      deletedUntil: null,
-    })
   })
 })
 

@@ -48,15 +48,6 @@ describe('files with their contents in the request', () => {
     assert.deepEqual((await owner.client.details(slug)).files.length, 1)
   })
 
-  test('of an anonymous site come with a claim token, which updates it', async () => {
-    const { json } = await api.request('POST', '/api/v1/publish', { json: { files } })
-    assert.match(json.claimUrl, /claim\?slug=/)
-    const { slug, siteUrl, claimToken } = json
-    const update = { files: [{ path: 'index.html', content: 'new' }], claimToken }
-    assert.equal((await api.anonymous.publishContents(update, slug)).status, 'active')
-    assert.equal((await api.visit(siteUrl)).text, 'new')
-  })
-
   test('leave out secrets, as an archive does, unless they are included', async () => {
     const secret = [{ path: '.env', content: 'A=1' }, ...files]
     const { excluded } = (await publish({ files: secret })).json
@@ -181,9 +172,12 @@ describe('an upload to the address of the service', () => {
     for (const [format, remedy] of Object.entries(OTHER_FORMATS)) {
       const { json } = await put('/site.dat', Buffer.from(format, 'latin1'))
       assert.deepEqual([json.code, json.hint], ['UNSUPPORTED_MEDIA_TYPE', remedy])
+      assert.match(json.error, /application\/zip, application\/x-tar, application\/gzip or text\/html/)
     }
     assert.equal((await put('/site.zip', '')).status >= 400, true)
     const damaged = make('zip', contents).subarray(0, -30)
-    assertInvalid(await put('/site.zip', damaged), 'archive')
+    const answer = await put('/site.zip', damaged)
+    assertInvalid(answer, 'archive')
+    assert.match(answer.json.hint, /^Create the archive again/)
   })
 })

@@ -80,20 +80,6 @@ describe('a request that misses its endpoint', () => {
       assert.match(stranger.json.hint, /\/claim/)
     }
   })
-
-  test('with a body of another type gets the accepted ones, and with a damaged archive a hint', async () => {
-    const types = /application\/zip, application\/x-tar, application\/gzip or text\/html/
-    for (const target of ['/', '/notes.txt']) {
-      const { json } = await api.request('PUT', target, { body: 'some notes' })
-      assert.equal(json.code, 'UNSUPPORTED_MEDIA_TYPE')
-      assert.match(json.error, types)
-    }
-    for (const type of ['application/zip', 'application/gzip', 'application/x-tar']) {
-      const headers = { 'content-type': type }
-      const { json } = await api.request('POST', '/api/v1/publish', { body: 'no archive', headers })
-      assert.match(json.hint, /^Create the archive again/)
-    }
-  })
 })
 
 describe('an overloaded or broken service', () => {

@@ -134,13 +134,14 @@ describe('ttlSeconds', () => {
   test('is refused for an anonymous site, also in an update, and its end stays', async () => {
     const files = toManifest({ 'index.html': 'x' })
     const { slug, claimToken, expiresAt } = await api.publish(api.anonymous, { 'index.html': 'x' })
-    for (const given of [{ ttlSeconds: 31_536_000 }, { viewer: { ttlSeconds: 31_536_000 } }]) {
-      const refused = await expectFailure(
+    for (const given of [{ ttlSeconds: 31_536_000 }, { viewer: { ttlSeconds: 31_536_000 } }])
+      for (const call of [
+        api.anonymous.create({ files, ...given }),
         api.anonymous.update(slug, { files, claimToken: claimToken!, ...given }),
-        'VALIDATION_ERROR',
-      )
-      assert.match(refused.message, /ttlSeconds: requires an account/)
-    }
+      ]) {
+        const refused = await expectFailure(call, 'VALIDATION_ERROR')
+        assert.match(refused.message, /ttlSeconds: requires an account/)
+      }
     api.clock.now = Date.parse(expiresAt!)
     await expectFailure(api.anonymous.update(slug, { files, claimToken: claimToken! }), 'SITE_EXPIRED')
   })

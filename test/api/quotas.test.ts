@@ -389,17 +389,6 @@ describe('what sites without an account hold', () => {
     assert.deepEqual(statuses, [201, 201, 201, 413, 413, 413, 413, 413, 413])
     assert.ok(api.begunPuts - before < 9, 'contents without room were stored')
   })
-
-  test('an unfinished upload counts with its declared size until it is abandoned', async () => {
-    await using api = await Api.start({ ANONYMOUS_TOTAL_BYTES: '10kB' })
-    await api.create(api.anonymous, page('pending', 9 * KB))
-    const { quota, requested } = await refusal(api.create(api.anonymous, page('another', 2 * KB)))
-    assert.deepEqual([quota, Math.floor(requested / KB)], ['anonymous-bytes', 2])
-    api.pass(DAY_MS + 1)
-    await api.sweep('expired-sites')
-    await api.sweep('abandoned')
-    await api.create(api.anonymous, page('another', 9 * KB))
-  })
 })
 
 test('two recounts at the same time correct what was counted wrongly once', async (t) => {

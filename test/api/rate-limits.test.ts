@@ -432,14 +432,6 @@ describe('an admitted publish', () => {
     assert.equal(await remove(json.claimToken), 200)
     assert.equal(await remove(json.claimToken), 'RATE_LIMITED')
   })
-
-  test('costs one request from manifest to live', async () => {
-    const { key, client } = await api.account()
-    const remaining = async () => readRemaining(await getAccount(key))
-    const before = await remaining()
-    await api.publish(client, { 'index.html': 'x', 'a.txt': 'a', 'b.txt': 'b' })
-    assert.equal(await remaining(), before - 2)
-  })
 })
 
 /** A sign-in request from an address, each with another email, so that the limit of codes does not apply. */

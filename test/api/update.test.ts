@@ -33,6 +33,7 @@ describe('an update', () => {
       const staged = await api.update(owner.client, slug, next)
       const skip = Object.keys(next).filter((path) => !upload.includes(path))
       assert.deepEqual(planned(staged), { upload, skip }, sentence)
+      assert.equal(staged.upload.bundle === undefined, upload.length === 0, sentence)
       await api.upload(staged.upload, next)
       await owner.client.finalize(slug, staged.upload)
       for (const [path, content] of Object.entries(next)) {
