@@ -73,7 +73,10 @@ export function callOf(name: string, args: object = {}) {
 export function postMessage(
   baseUrl: string,
   message: unknown,
-  { path = '/mcp', headers = {} }: { path?: string; headers?: Record<string, string | undefined> } = {},
+  {
+    path = '/mcp',
+    headers = {},
+  }: { path?: string | undefined; headers?: Record<string, string | undefined> } = {},
 ): Promise<Response> {
   const usual = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   const given = Object.entries<string | undefined>({ ...usual, ...headers })

@@ -5,8 +5,6 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { oauthAdapter, oauthIdHash, RefreshTokens } from '../../server/accounts/oauth/oauth-records.ts'
-import { Programs } from '../../server/accounts/oauth/programs.ts'
-import { authorizationCookies } from '../../server/api/cookies.ts'
 import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
 import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
 import { listen } from '../support/listen.ts'
@@ -37,8 +35,8 @@ describe('the authorization of programs', () => {
   after(() => api[Symbol.asyncDispose]())
 
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-  const statusOf = async (token: string) =>
-    (await postMessage(api.baseUrl, callOf('list_sites'), { headers: bearer(token) })).status
+  const statusOf = async (token: string, path?: string) =>
+    (await postMessage(api.baseUrl, callOf('list_sites'), { path, headers: bearer(token) })).status
 
   test('is found from the refusal of a call', async () => {
     const refused = await postMessage(api.baseUrl, callOf('list_sites'))
@@ -71,17 +69,17 @@ describe('the authorization of programs', () => {
   })
 
   test('is for the resource by each of its names, which have metadata of their own', async () => {
-    for (const path of ['', '/mcp', '/mcp/']) {
+    for (const path of ['', '/mcp', '/mcp/', '/mcp/account']) {
       const metadata = await fetch(`${api.baseUrl}/.well-known/oauth-protected-resource${path}`)
       assert.equal(((await metadata.json()) as Record<string, string>).resource, api.baseUrl + path)
     }
-    const names = ['', '/', '/mcp', '/mcp/'].map((path) => api.baseUrl + path)
+    const names = ['', '/', '/mcp', '/mcp/', '/mcp/account'].map((path) => api.baseUrl + path)
     for (const resource of [...names, `${api.baseUrl.toUpperCase()}/mcp`]) {
       const response = await program.exchange(await program.code(account.key, { resource }), { resource })
       const { access_token, refresh_token } = (await response.json()) as Tokens
       const next = await program.requestToken({ grant_type: 'refresh_token', refresh_token, resource })
       for (const token of [access_token, ((await next.json()) as Tokens).access_token])
-        assert.equal(await statusOf(token), 200, resource)
+        for (const path of ['/mcp', '/mcp/account']) assert.equal(await statusOf(token, path), 200, resource)
     }
   })
 
@@ -93,20 +91,6 @@ describe('the authorization of programs', () => {
     await using agent = await Agent.connect(api.baseUrl, { key: token })
     const { slug } = await agent.call('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
     assert.equal((await account.client.details(slug)).role, 'owner')
-  })
-
-  test('a token for the address that needs one is a token for both addresses', async () => {
-    const url = `${api.baseUrl}/mcp/account`
-    const refused = await fetch(url)
-    const [, metadata] = /resource_metadata="(.+?)"/.exec(refused.headers.get('www-authenticate')!)!
-    const { resource } = (await (await fetch(metadata!)).json()) as { resource: string }
-    assert.deepEqual([refused.status, resource], [401, url])
-    const code = await program.code(account.key, { resource })
-    const tokens = (await (await program.exchange(code, { resource })).json()) as Tokens
-    assert.deepEqual([await statusOf(tokens.access_token)], [200])
-    await using agent = await Agent.connect(api.baseUrl, { key: tokens.access_token, path: '/mcp/account' })
-    assert.deepEqual((await agent.call('list_sites', { q: 'nothing' })).sites, [])
-    assert.equal((await program.refresh(tokens.refresh_token)).status, 200)
   })
 
   test('a refusal says what to ask for, also to a program that is a page of another origin', async () => {
@@ -537,16 +521,7 @@ describe('the authorization of programs', () => {
 
 /** The authorization server of another node with the same database and secret. */
 async function startNode(api: Api): Promise<{ url: string } & AsyncDisposable> {
-  const { store } = await api.operator()
-  const programs = new Programs({
-    baseUrl: api.baseUrl,
-    resource: `${api.baseUrl}/mcp`,
-    cookies: authorizationCookies(api.baseUrl),
-    clients: [],
-    secret: SECRET,
-    store,
-    clock: () => api.clock.now,
-  })
+  const { programs } = await api.operator()
   const server = createServer((await programs.server()).handle)
   return {
     url: `http://127.0.0.1:${await listen(server)}`,

@@ -222,22 +222,21 @@ test('a browser reads injected metadata, and all else unchanged', requires('chro
   await browser.page.goto(`${address}frames`)
   const read = (number: number) =>
     browser.page.evaluate(async (url) => {
-      const { document: page } = globalThis as unknown as { document: FrameParent }
-      const frame = page.createElement('iframe')
+      const frame = document.createElement('iframe')
       const isLoaded = new Promise((resolve) => frame.addEventListener('load', resolve))
       frame.src = url
-      page.body.append(frame)
+      document.body.append(frame)
       await isLoaded
-      const document = frame.contentDocument
+      const shown = frame.contentDocument!
       const contents = (subject: string) =>
-        [
-          ...document.querySelectorAll(`head > meta[name="${subject}"], head > meta[property="${subject}"]`),
-        ].map((element) => element.getAttribute('content'))
+        [...shown.querySelectorAll(`head > meta[name="${subject}"], head > meta[property="${subject}"]`)].map(
+          (element) => element.getAttribute('content'),
+        )
       const metadata = [
-        document.title,
+        shown.title,
         ...['description', 'og:title', 'og:description', 'og:image'].map(contents),
       ]
-      const { body, compatMode: mode, characterSet: charset } = document
+      const { body, compatMode: mode, characterSet: charset } = shown
       frame.remove()
       return { metadata, rest: { body: body?.innerHTML, mode, charset } }
     }, address + number)
@@ -251,23 +250,3 @@ test('a browser reads injected metadata, and all else unchanged', requires('chro
     })
   }
 })
-
-interface FrameParent {
-  createElement(name: 'iframe'): Frame
-  body: { append(frame: Frame): void }
-}
-
-interface Frame {
-  src: string
-  contentDocument: PageDocument
-  addEventListener(event: 'load', listener: (event: unknown) => void): void
-  remove(): void
-}
-
-interface PageDocument {
-  title: string
-  compatMode: string
-  characterSet: string
-  body: { innerHTML: string } | null
-  querySelectorAll(selector: string): Iterable<{ getAttribute(name: string): string | null }>
-}
