@@ -92,7 +92,7 @@ const FIELDS: Record<MetadataField, string | number | boolean> = {
   description: 'D',
   ogImagePath: 'card.png',
   spaMode: true,
-  ttlSeconds: 3600,
+  ttlSeconds: 31_536_000,
 }
 
 describe('each field that a publisher sets', () => {
