@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
-import { PHONE } from '../support/browser.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { web } from './shared.ts'
 import { type Owner, requiresBrowser } from './web-fixture.ts'
@@ -41,49 +40,13 @@ async function openMark(page: Page, name: string): Promise<void> {
   })
 }
 
-async function openAsGuest(link: string, options: object = {}) {
-  const { page, visitor } = await web.asVisitor(undefined, options)
+async function openAsGuest(link: string) {
+  const { page, visitor } = await web.asVisitor()
   await page.goto(link)
   await page.getByLabel('Your name').fill('Bea')
   await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
   return { page, visitor }
 }
-
-test(
-  'a reviewer with a link comments on a place, a program answers, and the approval is of what was on screen',
-  requiresBrowser,
-  async () => {
-    const { owner } = await web.asOwner()
-    const { review, link, slug } = await startReview(owner)
-    const { page, visitor } = await openAsGuest(link)
-    assert.equal(new URL(page.url()).hash, '', 'the token leaves the address')
-    await page.getByRole('button', { name: 'Comment', exact: true }).click()
-    await frameOf(page).getByRole('button', { name: 'Order' }).click()
-    await page.getByLabel('Comment', { exact: true }).fill('This is <b>too small</b>')
-    await page.getByRole('button', { name: 'Add comment' }).click()
-    await page.getByText('This is <b>too small</b>').waitFor()
-    await openMark(page, 'Order')
-    await visitor.assertReadableInAllViewports()
-
-    const { threads } = await review.get()
-    assert.deepEqual(
-      threads.map(({ place, comments }) => [place.path, place.text, comments[0]!.author]),
-      [['/', 'Order', { name: 'Bea', role: 'guest' }]],
-    )
-    await review.addToThread(threads[0]!.id, { text: 'It has 44 pixels now' })
-    await page.getByText('It has 44 pixels now').waitFor()
-
-    await owner.client.publish({ slug, files: files('Order now'), preview: 'spring' })
-    await page.getByRole('button', { name: 'Show it' }).click()
-    await frameOf(page).getByRole('button', { name: 'Order now' }).waitFor()
-    await openMark(page, 'Order now')
-    await page.getByRole('button', { name: 'Approve' }).click()
-    await page.getByRole('dialog').getByLabel('Note (optional)').fill('Nice')
-    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
-    await page.getByText('Approved', { exact: true }).waitFor()
-    assert.equal((await review.get()).decision, 'approved')
-  },
-)
 
 test(
   'no script of a review waits for another, because the page names all of them',
@@ -141,45 +104,6 @@ async function testOutdated(html: string): Promise<void> {
   await page.getByText('Too small').waitFor()
   await waitFor(async () => (await review.get()).counts.outdated === 1)
 }
-
-test('the keyboard alone finds a place, comments and resolves', requiresBrowser, async () => {
-  const { owner } = await web.asOwner()
-  const { review, link } = await startReview(owner)
-  const { page } = await openAsGuest(link)
-  await page.getByRole('link', { name: 'Skip to content' }).press('Enter')
-  assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN')
-  await page.getByRole('button', { name: 'Comment', exact: true }).press('Enter')
-  const commentMode = frameOf(page).locator('html[style*="crosshair"]')
-  await commentMode.waitFor()
-  await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'Comment', exact: true }).waitFor()
-  // The focus is on the button again.
-  await page.keyboard.press('Enter')
-  await commentMode.waitFor()
-  // The heading, then the paragraph.
-  for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
-  await page.getByLabel('Comment', { exact: true }).pressSequentially('Which cakes?')
-  await page.keyboard.press('Tab')
-  await page.keyboard.press('Enter')
-  await page.locator('li:focus', { hasText: 'Which cakes?' }).waitFor()
-  const [thread] = (await review.get()).threads
-  assert.equal(thread!.place.text, 'Bread and cakes')
-  await page.getByRole('button', { name: 'Resolve', exact: true }).press('Enter')
-  await page.getByRole('button', { name: 'Resolved 1' }).waitFor()
-})
-
-test('a phone comments by touch', requiresBrowser, async () => {
-  const { owner } = await web.asOwner()
-  const { review, link } = await startReview(owner)
-  const { page, visitor } = await openAsGuest(link, { viewport: PHONE, hasTouch: true, isMobile: true })
-  await page.getByRole('button', { name: 'Comment', exact: true }).tap()
-  await frameOf(page).getByText('Opening hours').tap()
-  await page.getByLabel('Comment', { exact: true }).fill('And Sundays?')
-  await visitor.assertReadableInAllViewports()
-  await page.getByRole('button', { name: 'Add comment' }).tap()
-  await page.getByText('And Sundays?').waitFor()
-  assert.equal((await review.get()).threads[0]!.place.text, 'Opening hours')
-})
 
 test('a review loads at most 35 KB of script beside that of the front page', requiresBrowser, async () => {
   const { owner } = await web.asOwner()

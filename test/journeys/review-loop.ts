@@ -66,36 +66,48 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   await phone.page.getByLabel('Your name').fill('Bea')
   await phone.page.getByRole('button', { name: 'Comment', exact: true }).tap()
   await frameOf(phone.page).getByRole('button', { name: 'Order' }).tap()
-  await phone.page.getByLabel('Comment', { exact: true }).fill('Too small')
+  await phone.page.getByLabel('Comment', { exact: true }).fill('<b>Too small</b>')
+  await phone.assertReadableInAllViewports()
   await phone.page.getByRole('button', { name: 'Add comment' }).tap()
-  await phone.page.getByText('Too small').waitFor()
+  await phone.page.getByText('<b>Too small</b>').waitFor()
+  assert.equal(new URL(phone.page.url()).hash, '', 'the token leaves the address')
 
   const desk = await open({ locale: 'en-GB' })
   const { keyboard } = desk.page
   await desk.page.goto(reviewUrl)
   await frameOf(desk.page).getByRole('button', { name: 'Order' }).waitFor()
   await desk.page.getByText('Too small').waitFor()
+  await tabTo(desk.page, 'Skip to content')
+  await keyboard.press('Enter')
+  assert.equal(await desk.page.evaluate(() => document.activeElement?.tagName), 'MAIN')
   await tabTo(desk.page, 'Your name')
   await keyboard.type('Carl')
   await tabTo(desk.page, 'Comment')
+  const commentMode = frameOf(desk.page).locator('html[style*="crosshair"]')
   await keyboard.press('Enter')
-  await frameOf(desk.page).locator('html[style*="crosshair"]').waitFor()
+  await commentMode.waitFor()
+  await keyboard.press('Escape')
+  await commentMode.waitFor({ state: 'detached' })
+  // The focus is on the button again.
+  await keyboard.press('Enter')
+  await commentMode.waitFor()
   // The heading, then the paragraph.
   for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await keyboard.press(key)
   await desk.page.getByLabel('Comment', { exact: true }).waitFor()
   await desk.page.locator('textarea:focus').waitFor()
   await keyboard.type('Which cakes?')
   for (const key of ['Tab', 'Enter']) await keyboard.press(key)
+  await desk.page.locator('li:focus', { hasText: 'Which cakes?' }).waitFor()
   await phone.page.getByText('Which cakes?').waitFor()
 
   const { threads } = await call('feedback', ...preview)
   const read = threads.map(({ place, comments }: ReviewThread) => {
     const { author, text } = comments[0]!
-    return `${author.name} on "${place.text}" at ${place.width < 400 ? 'a phone' : 'a desk'}: ${text}`
+    return `${author.name}, a ${author.role}, on "${place.text}" at ${place.width < 400 ? 'a phone' : 'a desk'}: ${text}`
   })
   assert.deepEqual(read.toSorted(), [
-    'Bea on "Order" at a phone: Too small',
-    'Carl on "Bread and cakes" at a desk: Which cakes?',
+    'Bea, a guest, on "Order" at a phone: <b>Too small</b>',
+    'Carl, a guest, on "Bread and cakes" at a desk: Which cakes?',
   ])
   const { id } = threads.find(({ place }: ReviewThread) => place.text === 'Order')
   await call('feedback', 'reply', id, 'It is larger, and below', ...preview)
@@ -113,7 +125,8 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   await waitFor(async () => (await call('feedback', '--status', 'outdated', ...preview)).threads.length === 1)
   const [outdated] = (await call('feedback', '--status', 'outdated', ...preview)).threads
   assert.equal(outdated.place.text, 'Bread and cakes')
-  await call('feedback', 'resolve', id, ...preview)
+  await desk.page.getByRole('button', { name: 'Open 1' }).press('Enter')
+  await desk.page.getByRole('button', { name: 'Resolve', exact: true }).press('Enter')
   await phone.page.getByRole('button', { name: 'Resolved 1' }).waitFor()
 
   await assert.rejects(client.promote(slug, 'spring'), (error) => isSlipwayError(error, 'APPROVAL_REQUIRED'))
@@ -121,8 +134,10 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   await phone.page.getByRole('button', { name: 'Show it' }).tap()
   await frameOf(phone.page).locator('div > button').waitFor()
   await phone.page.getByRole('button', { name: 'Approve' }).tap()
+  await phone.page.getByRole('dialog').getByLabel('Note (optional)').fill('Nice')
   await phone.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).tap()
-  assert.equal((await decided).code, 0)
+  const { code, stdout } = await decided
+  assert.deepEqual([code, JSON.parse(stdout).decisions[0].note], [0, 'Nice'])
   await desk.page.getByText('Approved', { exact: true }).waitFor()
   await call('promote', 'spring', ...site)
   await waitFor(async () => (await getUrl(siteUrl)).text === fixed)
