@@ -182,12 +182,17 @@ describe('sites', () => {
     assert.match(stderr, /SLIPWAY_KEY is not a valid key of this server, or has expired/)
   })
 
-  it('and every other command print a failure as JSON with --json, and exit with the code of its kind', async () => {
+  it('and every other command print a failure, or a question, as JSON with --json, and exit with the code of its kind', async () => {
     type Case = [args: string, reply: [number, string] | 'cut', exit: number, code: string]
     const cases: Case[] = [
       ['sites --wat', 'cut', 2, 'USAGE'],
       ['frobnicate', 'cut', 2, 'USAGE'],
       ['delete --site otter', 'cut', 2, 'USAGE'],
+      ['restore --site otter', 'cut', 2, 'USAGE'],
+      ['promote --site otter', 'cut', 2, 'USAGE'],
+      ['link', 'cut', 2, 'USAGE'],
+      ['domains remove a.example', 'cut', 2, 'USAGE'],
+      ['settings --password --site otter', 'cut', 2, 'USAGE'],
       ['open --server http://other.test --site x', 'cut', 3, 'UNAUTHORIZED'],
       ['sites', [401, 'UNAUTHORIZED'], 3, 'UNAUTHORIZED'],
       ['claim --site otter', 'cut', 1, 'FAILED'],

@@ -135,8 +135,9 @@ describe('publish', () => {
       assert.match(stderr, /This update removes 3 of the 4 files of http:\S+, including index\.html\n/)
       assert.match(stderr, /--merge[\s\S]*--replace/)
       assert.deepEqual(await fixture.paths(), ALL)
-      const again = await fixture.cli.run(['publish', 'site'])
-      assert.equal(again.code, 2, 'the resumed version is checked as well')
+      const again = await fixture.cli.run(['publish', 'site', '--json'])
+      const { code: name } = JSON.parse(again.stdout)
+      assert.deepEqual([again.code, name], [2, 'USAGE'], 'the resumed version is checked as well')
     })
 
     const choices: [...Choice, paths: string[]][] = [

@@ -86,28 +86,6 @@ describe('the command in a script', () => {
     })
   })
 
-  const questions: [line: string, message: RegExp][] = [
-    ['delete', /Confirmation required/],
-    ['restore', /Name a version/],
-    ['promote', /Name a preview/],
-    ['link', /Name a site/],
-    ['domains remove a.example', /Confirmation required/],
-    ['publish small', /removes 2 of the 2 files/],
-    ['settings --password', /password/i],
-  ]
-  for (const [line, message] of questions) {
-    it(`${line} fails with exit code 2 instead of a question`, async () => {
-      using own = start({ 'site/index.html': 'x', 'site/a.txt': 'a', 'small/b.txt': 'b' })
-      await own.signIn()
-      const { stdout: url } = await own.cli.run(['publish', 'site'])
-      const site = /^(delete|restore|promote|publish|settings)/.test(line) ? ['--site', slugOf(url)] : []
-      const { code, stdout, stderr } = await own.cli.run([...line.split(' '), ...site, '--json'])
-      assert.equal(code, 2, stderr)
-      assert.match(stderr, message)
-      assert.equal(JSON.parse(stdout).code, 'USAGE')
-    })
-  }
-
   it('SLIPWAY_SITE names the site, unless --site or --new is given', async () => {
     using own = start({ 'site/index.html': 'x' })
     await own.signIn()
