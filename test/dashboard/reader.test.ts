@@ -82,6 +82,7 @@ describe('a zip in a browser', () => {
 
   const falsified = {
     'another checksum': { crc32: 1 },
+    'bytes that are no DEFLATE': { raw: Buffer.alloc(30, 0xff) },
     'fewer bytes': { size: 3 },
     'more bytes': { size: 3_000_000 },
   }
