@@ -11,7 +11,7 @@ import { MemoryBudget } from '../../packages/http-server/memory/second-chance-ca
 import { EdgeFixture, noise } from '../edge/fixture.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { findHeader, sendRaw } from './raw-http.ts'
+import { sendRaw } from './raw-http.ts'
 
 const MIB = 2 ** 20
 const BIG = noise(MIB)
@@ -180,26 +180,5 @@ describe('the HTTP/1 fast path', () => {
       assert.equal(dates.at(-1), new Date(edge.clock.now).toUTCString())
       edge.clock.now += 61_000
     }
-  })
-
-  test('sends Connection: close with a response during shutdown', async () => {
-    const { blobs } = edge
-    const original = blobs.bytes
-    const held = Promise.withResolvers<void>()
-    blobs.bytes = async (...given) => {
-      await held.promise
-      return original(...given)
-    }
-    const late = edge.host(await edge.publish({ 'late.txt': 'late' }))
-    const bytes = Buffer.from(`GET /late.txt HTTP/1.1\r\nHost: ${late}\r\n\r\n`)
-    const exchange = sendRaw(to(), [bytes], { methods: [] })
-    await waitFor(() => fastPath.responses === 1)
-    const drained = listener.drain(30)
-    held.resolve()
-    const { responses, closed } = await exchange
-    await drained
-    blobs.bytes = original
-    assert.deepEqual([responses.length, responses[0]!.body.toString(), closed], [1, 'late', true])
-    assert.equal(findHeader(responses[0]!, 'connection'), 'close')
   })
 })
