@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { describe, it } from 'node:test'
-import { promisify } from 'node:util'
 import { SlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
@@ -12,8 +10,6 @@ import { startForAllTests } from '../support/started-fixture.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
 import { requires } from '../tools/part.ts'
 import { FolderPublisher, PackedFolder } from './folder-publisher.ts'
-
-const _run = promisify(execFile)
 
 describe('one folder is one site', requires('chromium', 'archivers', 'busybox'), () => {
   const publisher = startForAllTests(() => FolderPublisher.start())
