@@ -49,16 +49,6 @@ describe('publish', () => {
     assert.match(stderr, /or open http:\S+\/claim\?slug=site-1&token=\S+\n/)
   })
 
-  it('updates the same site and uploads only what changed', async () => {
-    await fixture.publish()
-    fixture.cli.write({ 'site/style.css': 'h1 { color: red }' })
-    fixture.server.calls.length = 0
-    const { stdout, stderr } = await fixture.publish()
-    assert.equal(stdout, ADDRESS)
-    assert.equal(fixture.server.uploads.length, 1)
-    assert.match(stderr, /in 0\.0 s \(1 uploaded, 17 bytes\)\n/)
-  })
-
   it('keeps what other commands store about the site while it runs', async () => {
     const { server, cli } = fixture
     await fixture.publish()
@@ -136,17 +126,6 @@ describe('publish', () => {
         assert.equal(fixture.remembered()[0]!.slug, url || 'site-1')
       })
     }
-  })
-
-  it('with a key creates a site with an owner, which another folder updates with --site', async () => {
-    fixture.signIn()
-    const { stderr } = await fixture.publish()
-    assert.doesNotMatch(stderr, /Expires|claim/)
-    assert.equal(fixture.remembered()[0]!.claimToken, undefined)
-    fixture.cli.write({ 'elsewhere/index.html': 'new' })
-    const { stdout } = await fixture.cli.run(['publish', 'elsewhere', '--site', 'site-1'])
-    assert.equal(stdout, ADDRESS)
-    assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'new')
   })
 
   it('keeps the live version that another command of the folder has stored since it began', async () => {
