@@ -8,7 +8,7 @@ import { program } from '../../scripts/program.mjs'
 import { ProbeToken } from '../../server/lib/probe-token.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
 import { FakeCa } from '../acme/fake-ca.ts'
-import { FOREVER, Issuer } from '../certificates/issuer.ts'
+import { Issuer } from '../certificates/issuer.ts'
 import { listen } from '../support/listen.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -151,30 +151,6 @@ describe('a check of one machine', () => {
     assert.match(await findLine('access log', { ACCESS_LOG: join(data, 'access.log') }), /^ok/)
   })
 
-  test('fails when the certificate files are invalid, and warns when they lack the host of the service', async () => {
-    await using folder = await memoryFolder()
-    const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder.path, 'chain.pem'), join(folder.path, 'key.pem')]
-    const settings = {
-      ...{ TLS_CERT_FILE, TLS_KEY_FILE, HTTPS_PORT: '0' },
-      ...{ BASE_URL: 'https://slipway.example', SITE_DOMAIN: 'sites.test' },
-    }
-    const issuer = await Issuer.create()
-    for (const [names, after, expected] of [
-      [['*.sites.test', 'slipway.example'], '', /^ok {6}certificate file: .* is valid until/],
-      [['*.sites.test'], '', /^WARNING certificate file: .* not for slipway\.example/],
-      [
-        ['*.sites.test'],
-        issuer.root.slice(0, 300),
-        /^FAILED {2}certificate file: .* does not contain only valid/,
-      ],
-    ] as const) {
-      const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names })
-      await writeFile(TLS_CERT_FILE, chain + after)
-      await writeFile(TLS_KEY_FILE, key)
-      assert.match(await findLine('certificate file', settings), expected)
-    }
-  })
-
   test('fails when other users can read the secret, and when it is short', async () => {
     await using folder = await memoryFolder()
     const file = join(folder.path, 'secret')
@@ -189,7 +165,8 @@ describe('a check of one machine', () => {
     )
   })
 
-  for (const [status, message, from, until] of [
+  const NAMES = ['*.sites.test', 'slipway.example']
+  for (const [status, message, from, until, names = NAMES] of [
     ['ok', /UTC$/, -1, 6],
     ['ok', /UTC$/, -60, 30],
     ['WARNING', /UTC: replace it/, -82, 8],
@@ -197,16 +174,18 @@ describe('a check of one machine', () => {
     ['FAILED', /UTC: browsers refuse it/, -90, -0.1],
     ['FAILED', /but only from .* UTC: browsers refuse it/, 1, 90],
     ['FAILED', /PEM/, 0, 0],
-  ] as const)
-    test(`says ${status} of a certificate file that is valid from day ${from} to ${until}`, async () => {
+    ['WARNING', /not for slipway\.example/, -1, 60, NAMES.slice(0, 1)],
+  ] as [string, RegExp, number, number, string[]?][])
+    test(`says ${status} of a certificate file for ${names} that is valid from day ${from} to ${until}`, async () => {
       await using folder = await memoryFolder()
       const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder.path, 'chain'), join(folder.path, 'key')]
       const issuer = await Issuer.create()
       const life = { notBefore: Date.now() + from * DAY_MS, notAfter: Date.now() + until * DAY_MS }
-      const { chain, key } = await issuer.issueWithKey({ names: ['*.sites.test'], ...life })
+      const { chain, key } = await issuer.issueWithKey({ names, ...life })
       await writeFile(TLS_CERT_FILE, from === until ? 'no certificate' : chain)
       await writeFile(TLS_KEY_FILE, key)
-      const settings = { HTTPS_PORT: '0', SITE_DOMAIN: 'sites.test', TLS_CERT_FILE, TLS_KEY_FILE }
+      const hosts = { BASE_URL: 'https://slipway.example', SITE_DOMAIN: 'sites.test' }
+      const settings = { HTTPS_PORT: '0', ...hosts, TLS_CERT_FILE, TLS_KEY_FILE }
       const line = await findLine('certificate file', { ...settings, ACME_URL: 'https://127.0.0.1:1/' })
       assert.deepEqual([line.split(' ', 1)[0], message.test(line)], [status, true], line)
     })

@@ -416,6 +416,8 @@ test('the start logs a warning about a shared registrable domain', async () => {
 
 const NO_CONTACT = /SLIPWAY_REPORT_EMAIL is not set, although anyone can publish/
 
+const PUBLIC = { BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example' }
+
 const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   [{}, []],
   [{ BASE_URL: 'http://localhost:9000' }, []],
@@ -429,14 +431,10 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
       NO_CONTACT,
     ],
   ],
-  [
-    { BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', TRUSTED_PROXIES: '1' },
-    [/no email is sent/, NO_CONTACT],
-  ],
+  [{ ...PUBLIC, TRUSTED_PROXIES: '1' }, [/no email is sent/, NO_CONTACT]],
   [
     {
-      BASE_URL: 'https://a.example',
-      SITE_DOMAIN: 'b.example',
+      ...PUBLIC,
       PROXY_PROTOCOL: 'private',
       SIGN_UP: 'invitation',
     },
@@ -444,8 +442,7 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   ],
   [
     {
-      BASE_URL: 'https://a.example',
-      SITE_DOMAIN: 'b.example',
+      ...PUBLIC,
       PROXY_PROTOCOL: 'private',
       SIGN_UP: 'invitation',
       ANONYMOUS: 'off',
@@ -461,8 +458,7 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   [
     {
       HOST: '::',
-      BASE_URL: 'https://a.example',
-      SITE_DOMAIN: 'b.example',
+      ...PUBLIC,
       SMTP_URL: 'smtp://mail.example',
       REPORT_EMAIL: 'ops@a.example',
     },
@@ -471,8 +467,7 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   [
     {
       HOST: '0.0.0.0',
-      BASE_URL: 'https://a.example',
-      SITE_DOMAIN: 'b.example',
+      ...PUBLIC,
       SMTP_URL: 'smtp://mail.example',
       HTTPS_PORT: '443',
     },
