@@ -11,15 +11,19 @@ export interface MailRelay extends AsyncDisposable {
   /** Sets the behaviors of the next connections in order; the last one also applies to all that follow. */
   behave(...behaviors: Behavior[]): void
   connections: number
+  /** What clients have sent where nothing is forwarded, with the line ends of Unix. */
+  received: string
 }
 
-export async function startRelay(target: string): Promise<MailRelay> {
+/** Without a server, nothing may be forwarded. */
+export async function startRelay(target = 'smtp://127.0.0.1:1'): Promise<MailRelay> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   let plan: Behavior[] = ['forwards']
   const relay = {
     url: '',
     connections: 0,
+    received: '',
     behave(...behaviors: Behavior[]) {
       plan = behaviors
     },
@@ -34,7 +38,7 @@ export async function startRelay(target: string): Promise<MailRelay> {
     sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => undefined))
     if (behavior === 'hangs up') socket.destroy()
     else if (behavior === 'forwards') forward(socket, connect(Number(port), hostname))
-    else if (behavior !== 'does not respond') serve(socket, behavior)
+    else if (behavior !== 'does not respond') serve(socket, behavior, (text) => (relay.received += text))
   })
   relay.url = `smtp://127.0.0.1:${await listen(server)}`
   return relay
@@ -46,10 +50,15 @@ function forward(socket: Socket, upstream: Socket): void {
 }
 
 /** A mail server that accepts every command except the matching one. */
-function serve(socket: Socket, { reply, to }: { reply: string; to: RegExp }): void {
+function serve(
+  socket: Socket,
+  { reply, to }: { reply: string; to: RegExp },
+  record: (text: string) => void,
+): void {
   socket.write('220 relay ESMTP\r\n')
   socket.setEncoding('latin1')
   socket.on('data', (command: string) => {
+    record(command.replaceAll('\r', ''))
     if (to.test(command)) socket.write(`${reply}\r\n`)
     else if (/^EHLO/i.test(command)) socket.write('250-relay\r\n250-AUTH PLAIN LOGIN\r\n250 8BITMIME\r\n')
     else if (/^DATA/i.test(command)) socket.write('354 continue\r\n')

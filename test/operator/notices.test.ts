@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
@@ -18,13 +16,16 @@ import { Api, expectFailure } from '../api/api.ts'
 import { toFiles } from '../api/content.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
-import { listen } from '../support/listen.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
+import { type MailRelay, startRelay } from './mail-relay.ts'
 import { run } from './program.ts'
 
 const DAY_MS = 86_400_000
+
+/** Of a mail server. */
+const ACCEPTS = { reply: '', to: /$^/ }
 
 /** Kinds of emails that a person asks for, and those to addresses without an account. */
 const ALWAYS_SENT = [
@@ -248,20 +249,23 @@ test('an account gets one email when 80 % of its sites are used, one when all ar
 
 describe('a mail server that refuses', () => {
   const disposal = new AsyncDisposableStack()
-  let server: RefusingServer
+  let server: MailRelay
   let service: RunningService
   let operator: Awaited<ReturnType<typeof openOperator>>
   before(async () => {
-    server = await RefusingServer.start()
-    disposal.defer(() => server.close())
+    server = disposal.use(await startRelay())
+    server.behave(ACCEPTS)
     service = disposal.use(await startTestService({ SMTP_URL: server.url }))
     operator = disposal.use(await openOperator(service, { SMTP_URL: server.url }))
   })
   after(() => disposal.disposeAsync())
 
+  const recipients = () => server.received.match(/^RCPT.*$/gm) ?? []
+
   async function signIn(email: string): Promise<string> {
     await service.client().requestCode(email)
-    return (await service.client().verifyCode(email, server.lastCode!)).apiKey
+    const code = server.received.match(/(?<=^ {4})[A-Z2-9]{4}-[A-Z2-9]{4}$/gm)!.at(-1)!
+    return (await service.client().verifyCode(email, code)).apiKey
   }
 
   /** Adds an event of an account. */
@@ -276,20 +280,20 @@ describe('a mail server that refuses', () => {
   test('an address gets no further emails until a code arrives there', async () => {
     const email = 'ann@example.test'
     const client = service.client(await signIn(email))
-    server.reply = '550 5.1.1 no such user'
+    server.behave({ reply: '550 5.1.1 no such user', to: /^RCPT/ })
     await add(email, '1')
     await sendDue(operator)
-    assert.equal(server.recipients.length, 2, 'the code and the email that was refused')
+    assert.equal(recipients().length, 2, 'the code and the email that was refused')
     assert.match((await client.me()).emailProblem!.reply, /550 5\.1\.1 no such user/)
     await add(email, '2')
     service.clock.now += DAY_MS
     await sendDue(operator)
-    assert.equal(server.recipients.length, 2)
-    server.reply = '250 ok'
+    assert.equal(recipients().length, 2)
+    server.behave(ACCEPTS)
     await signIn(email)
     await add(email, '3')
     await sendDue(operator)
-    assert.equal(server.recipients.length, 4)
+    assert.equal(recipients().length, 4)
     const again = service.client(await signIn(email))
     assert.equal((await again.me()).emailProblem, null)
   })
@@ -298,16 +302,16 @@ describe('a mail server that refuses', () => {
     const emails = ['full@example.test', 'bob@example.test']
     for (const email of emails) await signIn(email)
     for (const email of emails) await add(email, '1')
-    server.full.push('full@example.test')
-    server.recipients.length = 0
+    server.behave({ reply: '452 4.2.2 mailbox full', to: /^RCPT.*full@/ })
+    server.received = ''
     await sendDue(operator)
-    assert.match(server.recipients.at(-1)!, /bob@example\.test/)
-    server.full.length = 0
-    server.recipients.length = 0
+    assert.match(recipients().at(-1)!, /bob@example\.test/)
+    server.behave(ACCEPTS)
+    server.received = ''
     service.clock.now += DAY_MS / 96
     await sendDue(operator)
-    assert.equal(server.recipients.length, 1)
-    assert.match(server.recipients[0]!, /full@example\.test/)
+    assert.equal(recipients().length, 1)
+    assert.match(recipients()[0]!, /full@example\.test/)
   })
 })
 
@@ -339,45 +343,4 @@ test('each email has both parts and the usual headers, as the operator can see b
 
 async function sendDue(operator: Awaited<ReturnType<typeof openOperator>>): Promise<void> {
   await runOnce(sweeps.find(({ name }) => name === 'emails')!, operator)
-}
-
-/** A mail server that gives one reply to each recipient, and a temporary refusal to those in `full`. */
-class RefusingServer {
-  reply = '250 ok'
-  readonly full: string[] = []
-  readonly recipients: string[] = []
-  lastCode: string | undefined
-  url = ''
-  readonly #server: Server
-
-  static async start(): Promise<RefusingServer> {
-    const started = new RefusingServer()
-    started.url = `smtp://127.0.0.1:${await listen(started.#server)}`
-    return started
-  }
-
-  private constructor() {
-    this.#server = createServer((socket) => {
-      let isData = false
-      socket.on('error', () => undefined)
-      socket.write('220 ready\r\n')
-      createInterface({ input: socket }).on('line', (line) => {
-        this.lastCode = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})$/.exec(line)?.[1] ?? this.lastCode
-        if (line.startsWith('RCPT')) this.recipients.push(line)
-        if (isData && line !== '.') return
-        isData = line === 'DATA'
-        socket.write(
-          `${isData ? '354 continue' : line.startsWith('RCPT') ? this.#replyTo(line) : '250 ok'}\r\n`,
-        )
-      })
-    })
-  }
-
-  #replyTo(line: string): string {
-    return this.full.some((address) => line.includes(address)) ? '452 4.2.2 mailbox full' : this.reply
-  }
-
-  close(): Promise<void> {
-    return new Promise((resolve) => this.#server.close(() => resolve()))
-  }
 }
