@@ -1,32 +1,24 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
-import { Slipway } from '../../client/sdk/slipway.ts'
 import { type Service, startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
-import { hashToken } from '../../server/lib/tokens.ts'
 import { unavailable } from '../../server/store/postgres/errors.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
-import { sha256 } from '../api/content.ts'
 import { createStorage } from '../s3/storage.ts'
-import { accountRow, keyRow } from '../store/rows.ts'
-import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
-import { operate } from '../support/operate.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
 import { borrowProxied } from './proxied-store.ts'
-import { CHANGES, createPage, createStyle, PAGE, PAGE_AND_STYLE, UNSEEN_CHANGES } from './site-changes.ts'
+import { CHANGES, changeBy, PAGE, PAGE_AND_STYLE, UNSEEN_CHANGES } from './site-changes.ts'
 
-const KEY = 'sl_live_key_of_a_publisher_in_this_test_1'
-const ADMIN = 'sl_live_key_of_an_operator_in_this_test_1'
 type Fault = `the ${'database' | 'bucket'} ${'refuses' | 'is silent'}`
 
 const FAULTS: Fault[] = [
@@ -139,47 +131,16 @@ async function startNodes(stack: AsyncDisposableStack) {
   }
   // Requests that nothing answers would delay the end of the stores.
   stack.defer(() => proxy.cut())
-  await using direct = await openStore(url)
-  await direct.write('durable', {}, async (tx) => {
-    for (const [id, key, scope] of [
-      ['publisher', KEY, 'manage'],
-      ['operator', ADMIN, 'admin'],
-    ] as const) {
-      await tx.accounts.insert(accountRow(id, { administratorSince: scope === 'admin' ? 1 : null }))
-      await tx.keys.add(keyRow(hashToken(key), { accountId: id, scope }))
-    }
-  })
-  const port = services[0]!.port
-  const client = new Slipway({ baseUrl: `http://localhost:${port}`, key: KEY })
-  let fault: string
-  const update = (
-    site: string | undefined,
-    text: string,
-    options: { preview?: string; ifChanged?: boolean } = {},
-  ) =>
-    client.publishContents(
-      {
-        files: [
-          { path: 'index.html', content: createPage(text, fault) },
-          { path: 'style.css', content: createStyle(text, fault) },
-        ],
-        ...options,
-      },
-      site,
-    )
+  let fault = ''
+  const changing = await changeBy({ port: services[0]!.port, databaseUrl: url }, () => fault)
   return {
-    client,
-    update,
-    hashOf: (text: string) => sha256(createPage(text, fault)),
-
-    operate: (method: string, path: string, json?: object) =>
-      operate({ port, key: ADMIN }, method, path, json),
+    ...changing,
 
     /** Sites with contents that no node has read for another fault. */
     async publishAll(count: number, contents: string): Promise<string[]> {
       fault = contents
       const sites: string[] = []
-      for (let index = 0; index < count; index++) sites.push((await update(undefined, 'one')).slug)
+      for (let index = 0; index < count; index++) sites.push((await changing.update(undefined, 'one')).slug)
       for (const site of sites) await this.visit(site)
       return sites
     },

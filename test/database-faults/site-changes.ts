@@ -1,11 +1,14 @@
-import type { Slipway } from '../../client/sdk/slipway.ts'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { sha256 } from '../api/content.ts'
+import { insertAccount } from '../support/insert-account.ts'
+import { operate } from '../support/operate.ts'
 
 /** Large enough to be compressed. */
-export function createPage(text: string, comment: string): string {
+function createPage(text: string, comment: string): string {
   return `<!doctype html><title>${text}</title>${`<p>${text}</p>`.repeat(200)}<!-- ${comment} -->`
 }
 
-export function createStyle(text: string, comment: string): string {
+function createStyle(text: string, comment: string): string {
   return `/* <p>${text}</p> ${comment} */`.repeat(100)
 }
 
@@ -18,11 +21,33 @@ export interface ChangingNodes {
     site: string | undefined,
     text: string,
     options?: { preview?: string; ifChanged?: boolean },
-  ): Promise<unknown>
+  ): Promise<{ slug: string }>
   /** Sends a change of an administrator. */
   operate(method: string, path: string, json?: object): Promise<unknown>
   /** Of the page with this text. */
   hashOf(text: string): string
+}
+
+/** Changes sites by requests to a port of nodes of this database; the contents have what `comment` returns. */
+export async function changeBy(
+  { port, databaseUrl }: { port: number; databaseUrl: string },
+  comment: () => string,
+): Promise<ChangingNodes> {
+  const key = await insertAccount(databaseUrl, 'publisher')
+  const admin = await insertAccount(databaseUrl, 'operator', { administratorSince: 1 })
+  const client = new Slipway({ baseUrl: `http://localhost:${port}`, key })
+  return {
+    client,
+    update(site, text, options) {
+      const files = [
+        { path: 'index.html', content: createPage(text, comment()) },
+        { path: 'style.css', content: createStyle(text, comment()) },
+      ]
+      return client.publishContents({ files, ...options }, site)
+    },
+    operate: (method, path, json) => operate({ port, key: admin }, method, path, json),
+    hashOf: (text) => sha256(createPage(text, comment())),
+  }
 }
 
 export interface Change {

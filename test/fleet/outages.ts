@@ -2,19 +2,13 @@ import { type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { brotliDecompressSync } from 'node:zlib'
-import { hashToken } from '../../server/lib/tokens.ts'
-import { sha256 } from '../api/content.ts'
 import {
   CHANGES,
   type ChangingNodes,
-  createPage,
-  createStyle,
+  changeBy,
   PAGE,
   PAGE_AND_STYLE,
 } from '../database-faults/site-changes.ts'
-import { accountRow, keyRow } from '../store/rows.ts'
-import { openStore } from '../store/test-database.ts'
-import { operate } from '../support/operate.ts'
 import { freePort } from '../tools/port.ts'
 import type { TcpProxy } from '../tools/tcp-proxy.ts'
 import { Fleet } from './fleet.ts'
@@ -28,9 +22,6 @@ interface OutagesOptions {
   nodes: number
   log?: (line: string) => void
 }
-
-const KEY = 'sl_live_key_of_a_publisher_in_this_run_11'
-const ADMIN = 'sl_live_key_of_an_operator_in_this_run_11'
 
 const SETTINGS = {
   ANONYMOUS_LIFETIME: '1h',
@@ -99,10 +90,12 @@ export async function runOutages({ seconds, nodes, log }: OutagesOptions): Promi
   await using fleet = await Fleet.open({ nodes, storage: 's3', settings: SETTINGS })
   await fleet.startNodes()
   report.event(`${nodes} nodes are ready`)
-  await addAccounts(fleet)
+  let contents = ''
+  const changing = await changeBy(fleet, () => contents)
   for (const [name, begin] of Object.entries(OUTAGES)) {
-    const cold = await publishCold(fleet, name)
-    const pages = await changeSites(fleet, name)
+    contents = name
+    const cold = await publishCold(changing, name)
+    const pages = await changeSites(fleet, changing)
     report.event(`${name}: begins after ${pages.length} changes`)
     const end = await begin(fleet, seconds)
     const until = performance.now() + seconds * 1000
@@ -119,19 +112,6 @@ export async function runOutages({ seconds, nodes, log }: OutagesOptions): Promi
   return report
 }
 
-async function addAccounts(fleet: Fleet): Promise<void> {
-  await using store = await openStore(fleet.databaseUrl)
-  await store.write('durable', {}, async (tx) => {
-    for (const [id, key, scope] of [
-      ['publisher', KEY, 'manage'],
-      ['operator', ADMIN, 'admin'],
-    ] as const) {
-      await tx.accounts.insert(accountRow(id, { administratorSince: scope === 'admin' ? 1 : null }))
-      await tx.keys.add(keyRow(hashToken(key), { accountId: id, scope }))
-    }
-  })
-}
-
 /** A page that is visited, and what the visitor must see. */
 interface ExpectedPage {
   what: string
@@ -143,28 +123,10 @@ interface ExpectedPage {
 }
 
 /** Publishes a site for each kind of change, visits it everywhere, and changes it. */
-async function changeSites(fleet: Fleet, salt: string): Promise<ExpectedPage[]> {
-  const client = fleet.client(KEY)
-  const update = (site: string | undefined, text: string, options = {}) =>
-    client.publishContents(
-      {
-        files: [
-          { path: 'index.html', content: createPage(text, salt) },
-          { path: 'style.css', content: createStyle(text, salt) },
-        ],
-        ...options,
-      },
-      site,
-    )
-  const changing: ChangingNodes = {
-    client,
-    update,
-    operate: (method, path, json) => operate({ port: fleet.port, key: ADMIN }, method, path, json),
-    hashOf: (text) => sha256(createPage(text, salt)),
-  }
+async function changeSites(fleet: Fleet, changing: ChangingNodes): Promise<ExpectedPage[]> {
   const sites: string[] = []
   for (const { prepare } of CHANGES) {
-    const { slug } = await update(undefined, 'one')
+    const { slug } = await changing.update(undefined, 'one')
     await prepare?.(changing, slug)
     sites.push(slug)
   }
@@ -213,11 +175,11 @@ async function visitUntil(until: number, { node, pages, name, report }: Visits):
 }
 
 /** Publishes sites that are visited at no node; the node that publishes one may have kept its file. */
-async function publishCold(fleet: Fleet, salt: string): Promise<string[]> {
+async function publishCold({ client }: ChangingNodes, salt: string): Promise<string[]> {
   const slugs: string[] = []
   for (let number = 0; number < COLD_SITES; number++) {
     const content = `<p>cold ${number}, ${salt}`
-    const { slug } = await fleet.client(KEY).publishContents({ files: [{ path: 'index.html', content }] })
+    const { slug } = await client.publishContents({ files: [{ path: 'index.html', content }] })
     slugs.push(slug)
   }
   return slugs

@@ -1,8 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { hashToken } from '../../server/lib/tokens.ts'
-import { accountRow, keyRow } from '../store/rows.ts'
-import { openStore } from '../store/test-database.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { insertAccount } from '../support/insert-account.ts'
 import { Fleet } from './fleet.ts'
 import { publishAt } from './publishing-probe.ts'
 import { Report } from './report.ts'
@@ -30,7 +28,11 @@ export async function runStandby({ seconds, nodes, log }: StandbyOptions): Promi
   const report = new Report(log)
   await using fleet = await Fleet.open({ nodes, storage: 's3', settings: SETTINGS })
   await fleet.startNodes()
-  const keys = await addAccounts(fleet)
+  const keys: string[] = []
+  for (let number = 0; number <= PUBLISHERS; number++)
+    keys.push(
+      await insertAccount(fleet.databaseUrl, `account-${number}`, { email: `${number}@example.test` }),
+    )
   const [reader, ...publishers] = await Promise.all(
     keys.map(async (key) => ({ key, slug: (await fleet.client(key).publishContents(createPage(0))).slug })),
   )
@@ -55,18 +57,6 @@ export async function runStandby({ seconds, nodes, log }: StandbyOptions): Promi
   report.event('every node publishes')
   await Promise.all(loads)
   return report
-}
-
-async function addAccounts(fleet: Fleet): Promise<string[]> {
-  await using store = await openStore(fleet.databaseUrl)
-  const keys = Array.from({ length: PUBLISHERS + 1 }, (_, number) => `sl_live_${'key'.repeat(12)}_${number}`)
-  await store.write('durable', {}, async (tx) => {
-    for (const [number, key] of keys.entries()) {
-      await tx.accounts.insert(accountRow(`account-${number}`, { email: `${number}@example.test` }))
-      await tx.keys.add(keyRow(hashToken(key), { accountId: `account-${number}`, scope: 'manage' }))
-    }
-  })
-  return keys
 }
 
 const createPage = (number: number) => ({

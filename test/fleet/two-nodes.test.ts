@@ -4,13 +4,11 @@ import { Slipway } from '../../client/sdk/slipway.ts'
 import { type Service, startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
-import { hashToken } from '../../server/lib/tokens.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { sha256 } from '../api/content.ts'
-import { accountRow, keyRow } from '../store/rows.ts'
-import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { type HttpResponse, sendRequest } from '../support/http-client.ts'
+import { insertAccount } from '../support/insert-account.ts'
 import { operate } from '../support/operate.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -55,18 +53,6 @@ describe('two nodes of one database', requires('postgres'), () => {
   })
   after(() => stack.disposeAsync())
 
-  /** An account with a key of scope `admin` or without limits; returns the key. */
-  async function insertAccount(id: string, change: Parameters<typeof accountRow>[1] = {}): Promise<string> {
-    const key = `sl_live_${hashToken(id).slice(0, 32)}`
-    await using store = await openStore(databaseUrl)
-    await store.write('durable', {}, async (tx) => {
-      await tx.accounts.insert(accountRow(id, change))
-      const scope = change?.administratorSince ? 'admin' : 'manage'
-      await tx.keys.add(keyRow(hashToken(key), { accountId: id, scope }))
-    })
-    return key
-  }
-
   const clientOf = (node: number, key: string) =>
     new Slipway({ baseUrl: `http://localhost:${nodes[node]!.port}`, key })
 
@@ -89,8 +75,8 @@ describe('two nodes of one database', requires('postgres'), () => {
     let slug: string
     let adminKey: string
     before(async () => {
-      adminKey = await insertAccount('administrator', { administratorSince: 1 })
-      const key = await insertAccount('ann')
+      adminKey = await insertAccount(databaseUrl, 'administrator', { administratorSince: 1 })
+      const key = await insertAccount(databaseUrl, 'ann')
       const files = [{ path: 'index.html', content: 'the file' }]
       slug = (await clientOf(0, key).publishContents({ files })).slug
     })
@@ -119,7 +105,7 @@ describe('two nodes of one database', requires('postgres'), () => {
   })
 
   test('show a comment in a review that is open on the other node', async (t) => {
-    const key = await insertAccount('a reviewer')
+    const key = await insertAccount(databaseUrl, 'a reviewer')
     const files = [{ path: 'index.html', content: 'reviewed' }]
     const { slug, versionId } = await clientOf(0, key).publishContents({ files })
     const [one, other] = [0, 1].map((node) => clientOf(node, key).review(slug))
@@ -156,7 +142,7 @@ describe('two nodes of one database', requires('postgres'), () => {
     ]
     for (const [what, limits, admitted] of QUOTAS)
       test(what, async () => {
-        const key = await insertAccount(what, { limits })
+        const key = await insertAccount(databaseUrl, what, { limits })
         const publish = async (call: number, content: string) => {
           const files = [{ path: 'index.html', content }]
           return clientOf(call % 2, key)
