@@ -183,16 +183,16 @@ describe('sites', () => {
   })
 
   it('and every other command print a failure, or a question, as JSON with --json, and exit with the code of its kind', async () => {
-    type Case = [args: string, reply: [number, string] | 'cut', exit: number, code: string]
+    type Case = [args: string, reply: [number, string] | 'cut', exit: number, code: string, error?: RegExp]
     const cases: Case[] = [
       ['sites --wat', 'cut', 2, 'USAGE'],
       ['frobnicate', 'cut', 2, 'USAGE'],
-      ['delete --site otter', 'cut', 2, 'USAGE'],
-      ['restore --site otter', 'cut', 2, 'USAGE'],
-      ['promote --site otter', 'cut', 2, 'USAGE'],
-      ['link', 'cut', 2, 'USAGE'],
-      ['domains remove a.example', 'cut', 2, 'USAGE'],
-      ['settings --password --site otter', 'cut', 2, 'USAGE'],
+      ['delete --site otter', 'cut', 2, 'USAGE', /Confirmation required/],
+      ['restore --site otter', 'cut', 2, 'USAGE', /^Name a version/],
+      ['promote --site otter', 'cut', 2, 'USAGE', /^Name a preview/],
+      ['link', 'cut', 2, 'USAGE', /^Name a site/],
+      ['domains remove a.example', 'cut', 2, 'USAGE', /Confirmation required/],
+      ['settings --password --site otter', 'cut', 2, 'USAGE', /password/i],
       ['open --server http://other.test --site x', 'cut', 3, 'UNAUTHORIZED'],
       ['sites', [401, 'UNAUTHORIZED'], 3, 'UNAUTHORIZED'],
       ['claim --site otter', 'cut', 1, 'FAILED'],
@@ -203,12 +203,13 @@ describe('sites', () => {
       ['visits --site otter', 'cut', 5, 'NETWORK'],
       ['publish missing', 'cut', 2, 'USAGE'],
     ]
-    for (const [args, reply, exit, name] of cases) {
+    for (const [args, reply, exit, name, message = /./] of cases) {
       fixture.server.reply(/./, reply === 'cut' ? 'cut' : errorResponse(...reply))
       const { code, stdout } = await fixture.cli.run([...args.split(' '), '--json'], keyed)
       const { error, hint, ...rest } = JSON.parse(stdout)
       assert.deepEqual([code, rest], [exit, { code: name, status: reply === 'cut' ? 0 : reply[0] }], args)
-      assert.ok(error !== '' && hint !== undefined, args)
+      assert.match(error, message, args)
+      assert.notEqual(hint, undefined, args)
     }
   })
 
