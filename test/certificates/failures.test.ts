@@ -46,33 +46,22 @@ test('a new name does not wait for a hundred renewals at a slow CA', async () =>
 })
 
 test('a failure backs off with its reason, and ends when its cause is fixed', async () => {
-  const troubles: [why: string, trouble: () => AcmeError, message: RegExp][] = [
-    [
-      'a validation',
-      () => new AcmeError('challenge-failed', 'nothing was found at www.example.test'),
-      /^nothing was found/,
-    ],
-    ['a refusal', () => new AcmeError('rejected', 'CAA forbids it', { type: 'caa' }), /^CAA forbids it/],
-    ['an order that never becomes ready', () => new AcmeError('timeout', 'it takes too long'), /^it takes/],
-  ]
-  for (const [why, trouble, message] of troubles) {
-    await using issuing = await startActive()
-    const { ca, certificates } = issuing
-    ca.before = (step) => {
-      if (step === 'authorize') throw trouble()
-    }
-    await certificates.runDue()
-    assert.match((await issuing.row()).problem!, message, why)
-    assert.equal(await certificates.runDue(), 0, 'no order before it is due')
-    const record = (await certificates.statuses([NAME])).get(NAME)!
-    assert.equal(record.status, 'pending')
-    assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).dueAt)
-    ca.before = () => undefined
-    assert.equal(await issuing.next(certificates), 1, why)
-    assert.deepEqual([(await issuing.row()).failures, (await issuing.row()).problem], [0, null])
-    assert.deepEqual(ca.limits.passed, [])
-    assert.ok(issuing.log.some((line) => line.name === NAME && line.level === 'warn'))
+  await using issuing = await startActive()
+  const { ca, certificates } = issuing
+  ca.before = (step) => {
+    if (step === 'authorize') throw new AcmeError('rejected', 'CAA forbids it', { type: 'caa' })
   }
+  await certificates.runDue()
+  assert.match((await issuing.row()).problem!, /^CAA forbids it/)
+  assert.equal(await certificates.runDue(), 0, 'no order before it is due')
+  const record = (await certificates.statuses([NAME])).get(NAME)!
+  assert.equal(record.status, 'pending')
+  assert.equal(Date.parse(record.renewsAt!), (await issuing.row()).dueAt)
+  ca.before = () => undefined
+  assert.equal(await issuing.next(certificates), 1)
+  assert.deepEqual([(await issuing.row()).failures, (await issuing.row()).problem], [0, null])
+  assert.deepEqual(ca.limits.passed, [])
+  assert.ok(issuing.log.some((line) => line.name === NAME && line.level === 'warn'))
 })
 
 test('a renewal that new CAA records forbid is not ordered, keeps its certificate and follows once they permit it', async () => {
