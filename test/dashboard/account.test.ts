@@ -5,7 +5,7 @@ import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { web } from './shared.ts'
-import { assertSwitchesMove } from './switches.ts'
+import { assertSwitchMoves } from './switches.ts'
 import { type Owner, requiresBrowser } from './web-fixture.ts'
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
@@ -43,7 +43,7 @@ describe('the account page', requiresBrowser, () => {
     const domains = part('Plan & usage').getByRole('progressbar', { name: 'Domains' })
     assert.equal(await domains.getAttribute('aria-valuenow'), '100')
     await owner.assertAccessibleInAllViewports()
-    await assertSwitchesMove(page)
+    await assertSwitchMoves(page, page.getByRole('switch').first())
     await page.getByRole('switch', { name: 'A site was deleted' }).click()
     await page.getByRole('switch', { name: 'A site was deleted', checked: false }).waitFor()
     const { notices } = await owner.client.me()

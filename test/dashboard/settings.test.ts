@@ -7,7 +7,6 @@ import { getUrl } from '../support/http-client.ts'
 import { testVariant } from '../support/variants.ts'
 import { toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
-import { assertSwitchesMove } from './switches.ts'
 import { type Owner, requiresBrowser } from './web-fixture.ts'
 
 /** A PNG of 40 by 20 pixels. */
@@ -100,10 +99,6 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByRole('heading', { level: 1, name: 'The & bakery' }).waitFor()
     assert.deepEqual(await metadata(), [null, null, null])
-  })
-
-  test('have switches that show their state after each click and key', async () => {
-    await assertSwitchesMove(page)
   })
 
   test('set, change and remove a password', async () => {
