@@ -93,6 +93,12 @@ export class UnconfirmedError extends CliError {
 export class ChangesRequestedError extends CliError {
   override readonly code = 'CHANGES_REQUESTED'
   override readonly exitCode = EXIT_CODES.changesRequested
+  override readonly details: unknown
+
+  constructor(message: string, review: unknown) {
+    super(message)
+    this.details = review
+  }
 }
 
 /** Ended by Ctrl-C. */

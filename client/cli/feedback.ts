@@ -14,6 +14,7 @@ import {
   stringOption,
 } from './command.ts'
 import { describeError } from './format-error.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { briefId } from './version-id.ts'
 
@@ -50,7 +51,7 @@ dashboard.
   feedback resolve ID        resolve a thread; reopen opens it again
   feedback --wait            wait until the shown version is approved (exit code 0), or changes are requested (8)
 
-Without --preview, it is about the live version.`,
+Without --preview, it is about the live version, also to reply, resolve and reopen.`,
   options: {
     preview: { type: 'string', value: 'NAME', help: 'The review of this preview' },
     status: {
@@ -77,9 +78,10 @@ async function list(work: CommandContext, options: OptionValues): Promise<void> 
       ? await untilDecided(work, api)
       : await api.get(known === 'all' ? {} : { status: known })
   const { frame: _, ...result } = review
-  printResult(work, options, result, () => print(work, review, known))
-  if (options.wait === true && review.decision === 'changes-requested')
-    throw new ChangesRequestedError(describeDecision(review))
+  const isRefused = options.wait === true && review.decision === 'changes-requested'
+  if (!isRefused || options.json !== true)
+    printResult(work, options, result, () => print(work, options, review))
+  if (isRefused) throw new ChangesRequestedError(describeDecision(review), result)
 }
 
 async function openReview(work: CommandContext, options: OptionValues) {
@@ -119,14 +121,19 @@ async function change(
   id: string | undefined,
   given: { text: string } | { status: ReviewThread['status'] },
 ): Promise<void> {
-  const { program } = work.settings
-  if (id === undefined) throw new UsageError('Name a thread by its ID', `List them: ${program} feedback`)
+  if (id === undefined)
+    throw new UsageError('Name a thread by its ID', `List them: ${commandOf(work, options)}`)
   const { api } = await openReview(work, options)
   const { threads } = await api.get()
   const found = threads.filter((thread) => thread.id.startsWith(id))
   if (found.length !== 1) {
     const problem = found.length === 0 ? 'No thread has this ID' : 'Several threads begin with this ID'
-    throw new UsageError(`${problem}: ${id}`, `List them: ${program} feedback --status all`)
+    const others = options.preview === undefined ? ['Those of a preview need --preview NAME.'] : []
+    throw new UsageError(
+      `${problem}: ${id}`,
+      `List them: ${commandOf(work, options)} --status all`,
+      ...others,
+    )
   }
   const thread = await api.addToThread(found[0]!.id, given)
   const done = 'text' in given ? 'Replied to' : given.status === 'resolved' ? 'Resolved' : 'Reopened'
@@ -141,8 +148,16 @@ function requireWords({ settings }: CommandContext, [text]: readonly string[]): 
   )
 }
 
-function print({ terminal, retryPolicy, settings }: CommandContext, review: Review, status: string): void {
+/** `feedback` for the same review. */
+function commandOf({ settings }: CommandContext, options: OptionValues): string {
+  const preview = stringOption(options, 'preview')
+  return `${settings.program} feedback${preview === undefined ? '' : ` --preview ${quoteArgument(preview)}`}`
+}
+
+function print(work: CommandContext, options: OptionValues, review: Review): void {
+  const { terminal, retryPolicy } = work
   const { threads, decision, counts } = review
+  const status = stringOption(options, 'status') ?? 'open'
   const now = retryPolicy.now()
   if (threads.length === 0) terminal.printNote(`No ${status === 'all' ? '' : `${status} `}threads.`)
   for (const thread of threads) {
@@ -153,10 +168,11 @@ function print({ terminal, retryPolicy, settings }: CommandContext, review: Revi
     for (const { author, text, createdAt } of comments)
       terminal.print(`  ${author.name} (${author.role}), ${formatLocalTime(createdAt, now)}: ${text}`)
   }
-  if (decision !== 'none') terminal.printDone(describeDecision(review))
+  if (decision === 'approved') terminal.printDone(describeDecision(review))
+  else if (decision !== 'none' && options.wait !== true) terminal.printProblem(describeDecision(review))
   const { open, resolved, outdated } = counts
   terminal.printNote(`${pluralize(open, 'open thread')}, ${resolved} resolved, ${outdated} outdated`)
-  if (open > 0) terminal.printNote(`Answer one: ${settings.program} feedback reply ID "TEXT"`)
+  if (open > 0) terminal.printNote(`Answer one: ${commandOf(work, options)} reply ID "TEXT"`)
 }
 
 function describeDecision({ decision, decisions, versionId }: Review): string {

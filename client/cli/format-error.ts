@@ -169,7 +169,7 @@ function suggestNextSteps(
     case 'NOT_FOUND':
       return isInTrash(error)
         ? [`See the trash: ${program} trash. Restore the site: ${program} undelete NAME`]
-        : [`List what exists: ${program} sites, ${program} versions, ${program} domains`]
+        : [`List what exists: ${program} sites, ${program} versions, ${program} previews, ${program} domains`]
     case 'SITE_EXPIRED':
       return [`Publish the folder as a new site: ${program} publish`]
     case 'UPLOADS_MISSING':
@@ -208,12 +208,14 @@ export function isInTrash({ details }: SlipwayError): boolean {
 
 /** The hints of the server name requests, which no user of the command sends. `login` is set without a key. */
 function suggestForRefusal(
-  { code, details }: SlipwayError,
+  { code, details, hint }: SlipwayError,
   program: string,
   login: string | undefined,
 ): string[] {
   switch (code) {
     case 'QUOTA_EXCEEDED':
+      // Of a review.
+      if (details === undefined && hint !== undefined) return [hint]
       return describeRoom(details as QuotaDetails | undefined, program, login)
     case 'NOT_TRUSTED':
       return suggestTrust(details as JobDetails | undefined, program)
@@ -229,6 +231,8 @@ function suggestForRefusal(
         'Remove the secrets from the files. Revoke those that were public before.',
         `If one may be public, add: --allow-secret ${quoteArgument((details as SecretFinding[])[0]!.fingerprint)}`,
       ]
+    case 'APPROVAL_REQUIRED':
+      return [`Ask a reviewer for it, and wait: ${program} feedback --preview NAME --wait`]
     case 'NAME_TAKEN':
       return ['Choose another name with --name.']
     case 'DOMAIN_TAKEN':

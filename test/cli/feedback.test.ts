@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Slipway } from '../../client/sdk/slipway.ts'
+import { MAX_REVIEW_LINKS } from '../../protocol/api/reviews.ts'
 import type { Reply } from './fake-server.ts'
 import { useRealService } from './real-cli.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
@@ -33,6 +34,9 @@ describe('the review of a preview', () => {
       (await feedback()).stdout,
       new RegExp(`^${id}  /  open  390×800\n  "Menu"  h1\n  Bea .guest.*Too small`),
     )
+    assert.match((await feedback()).stderr, /Answer one: \S+ feedback --preview spring reply ID/)
+    const elsewhere = await fixture.cli.run(['feedback', 'resolve', id])
+    assert.deepEqual([elsewhere.code, /need --preview NAME/.test(elsewhere.stderr)], [2, true])
     assert.equal((await feedback('reply', id.slice(0, 12), 'It is larger now')).code, 0)
     assert.equal((await feedback('resolve', id)).code, 0)
     const [thread] = (await guest.get()).threads
@@ -59,6 +63,9 @@ describe('the review of a preview', () => {
       const done = await (waiting ?? feedback('--wait'))
       assert.equal(done.code, code, done.stderr)
       assert.match(done.stderr, shown)
+      const { code: error, details, ...review } = JSON.parse((await feedback('--wait', '--json')).stdout)
+      assert.equal(error, code === 8 ? 'CHANGES_REQUESTED' : undefined)
+      assert.equal((details ?? review).threads[0].comments[0].text, 'Too small')
     }
   })
 
@@ -83,6 +90,14 @@ describe('the review of a preview', () => {
     assert.deepEqual(fixture.cli.pauses, [5000, 5000, 30_000, 5000])
     const absences = stderr.match(/✗ .+\n {2}Still waiting/g) ?? []
     assert.equal(absences.length, 2, stderr)
+  })
+
+  it('has at most 20 links, which show later versions too', async () => {
+    using fixture = await startReview()
+    const publish = () => fixture.cli.run(['publish', 'site', '--preview', 'spring', '--review'])
+    for (let number = 1; number < MAX_REVIEW_LINKS; number++) assert.equal((await publish()).code, 0)
+    const { code, stderr } = await publish()
+    assert.deepEqual([code, /at most 20 links\n.*later versions/.test(stderr)], [4, true], stderr)
   })
 
   it('needs an account', async () => {

@@ -121,7 +121,10 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
       await requireReview(tx, withoutToken(caller), { subject, right: 'publish', now })
       await tx.reviews.removeExpiredLinks(now, MAX_REVIEW_LINKS, subject)
       if ((await tx.reviews.links(subject)).length >= MAX_REVIEW_LINKS)
-        throw exceeded(`A review can have at most ${MAX_REVIEW_LINKS} links`, 'Revoke one of them.')
+        throw exceeded(
+          `A review can have at most ${MAX_REVIEW_LINKS} links`,
+          'A link shows later versions too. Revoke others in Review, on the page of the site.',
+        )
       const { audience = 'anyone', expiresInSeconds } = request
       const lifetime = expiresInSeconds === undefined ? undefined : expiresInSeconds * SECOND_MS
       const end = lifetime ?? (subject.previewName === '' ? DEFAULT_LIFETIME_MS : Number.POSITIVE_INFINITY)
