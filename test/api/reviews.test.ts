@@ -313,7 +313,10 @@ describe('a review', () => {
     const late = { versionId, placed: [], missing: [one.id] }
     assert.deepEqual((await review.reportPlacements(late)).counts, { open: 2, resolved: 0, outdated: 0 })
     const seen = { versionId: next.versionId, placed: [other.id], missing: [one.id, 'unknown'] }
+    const { revision } = await review.get()
+    const waiting = review.wait(revision)
     assert.deepEqual((await review.reportPlacements(seen)).counts, { open: 1, resolved: 0, outdated: 1 })
+    assert.notEqual((await waiting).revision, revision, 'other reviewers see it')
     const outdated = await review.get({ status: 'outdated' })
     assert.deepEqual(
       outdated.threads.map(({ id, outdated }) => [id, outdated]),

@@ -351,7 +351,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     size: [reviewed],
     oldestResolved: [reviewed],
     openThreads: [['slug 7', 'slug 8']],
-    revision: [reviewed],
+    revision: [reviewed, 'n'],
     addDecision: [reviewDecision],
     removeOldDecisions: [reviewed, 1],
     decisions: [reviewed, 20],

@@ -98,7 +98,7 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
       decisions: (await read.reviews.decisions(subject, SHOWN_DECISIONS)).map(describeDecision),
       counts: countThreads(threads),
       threads: threads.filter(isWanted),
-      revision: await this.#revision(read, subject, version.id),
+      revision: await read.reviews.revision(subject, version.id),
       ...(role !== 'guest' && { links: await describeLinks(read, await read.reviews.links(subject)) }),
     }
   }
@@ -272,6 +272,7 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
           const { version: current } = await requireReview(tx, caller, { ...wanted, now: clock() })
           for (const { id } of current.id === versionId ? changed : [])
             await tx.reviews.updateThread(id, { outdatedIn: isMissing.get(id) ? versionId : null })
+          await tx.notifyChanged(reviewChanges(subject.slug), 'improvable')
           return tx.reviews.threads(subject)
         })
     return { counts: countThreads(current.map((thread) => describeThread(thread, version.id))) }
@@ -288,7 +289,7 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
     const isChanged = async () => {
       const wanted = { subject, right: 'read', now: clock() } as const
       const { version } = await requireReview(store.read, caller, wanted)
-      revision = await this.#revision(store.read, subject, version.id)
+      revision = await store.read.reviews.revision(subject, version.id)
       return revision !== since
     }
     const key = caller.account?.id ?? rateLimitSubnet(caller.address)
@@ -299,10 +300,6 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
   /** Answers requests that wait, so that the service can stop. */
   endWaiting(): void {
     this.#changes.end()
-  }
-
-  async #revision({ reviews }: Queries, subject: ReviewSubject, versionId: string): Promise<string> {
-    return `${versionId}.${await reviews.revision(subject)}`
   }
 
   async #write<T>(

@@ -95,16 +95,17 @@ export class ReviewQueries extends QueryGroup {
     return new Map(rows.map(({ slug, threads }) => [slug, threads]))
   }
 
-  /** Another text after each change of a thread, and after each decision. */
-  async revision(subject: ReviewSubject): Promise<string> {
+  /** Another text after each change of a thread, after each decision, and when others are outdated in the shown version. */
+  async revision(subject: ReviewSubject, shownId: string): Promise<string> {
     const { rows } = await sql<
-      Record<'changed' | 'threads' | 'characters' | 'decision', number | string | null>
+      Record<'changed' | 'threads' | 'characters' | 'outdated' | 'decision', number | string | null>
     >`
       select sum(changed_at) as changed, count(*) as threads, sum(characters) as characters,
+        sum(case when outdated_in = ${shownId} then changed_at end) as outdated,
         (select max(id) from review_decisions where ${isOf(subject)}) as decision
       from review_threads where ${isOf(subject)}`.execute(this.db)
-    const { changed, threads, characters, decision } = rows[0]!
-    return [changed ?? 0, threads, characters ?? 0, decision ?? ''].join('.')
+    const { changed, threads, characters, outdated, decision } = rows[0]!
+    return [shownId, changed ?? 0, threads, characters ?? 0, outdated ?? 0, decision ?? ''].join('.')
   }
 
   addDecision(decision: StoredDecision): Promise<void> {
