@@ -5,6 +5,14 @@ import { test } from 'node:test'
 import { COMMANDS } from '../client/cli/command-line.ts'
 import { ADMIN_VIEWS } from '../dashboard/admin/views.ts'
 import { search } from '../dashboard/docs/search.ts'
+import {
+  MAX_COMMENT_LENGTH,
+  MAX_DECISIONS,
+  MAX_NOTE_LENGTH,
+  MAX_REPLIES,
+  MAX_REVIEW_LINKS,
+  MAX_THREADS,
+} from '../protocol/api/reviews.ts'
 import { formatLimit, formatNumber } from '../protocol/format.ts'
 import { errorEntries } from '../scripts/reference/errors.ts'
 import { guideEntries, headingTitle, PAGE_NAMES, toAnchor } from '../scripts/reference/guides.ts'
@@ -86,6 +94,19 @@ test('docs/account.md has the default limits, with the names that errors and pag
     `| files in a site | ${formatNumber(anonymous.files)} | ${formatNumber(owned.files)} |`,
   ]
   for (const row of limits) assert.ok(guide('account').includes(`\n${row}\n`), row)
+})
+
+test('docs/review.md has the limits of a review', () => {
+  const limits = guide('review').split('## Limits')[1]!.replaceAll(/\s+/g, ' ')
+  for (const [limit, unit] of [
+    [MAX_COMMENT_LENGTH, 'characters, a thread'],
+    [MAX_REPLIES, 'replies'],
+    [MAX_REVIEW_LINKS, 'links'],
+    [MAX_THREADS, 'threads'],
+    [MAX_NOTE_LENGTH, 'characters. A review'],
+    [MAX_DECISIONS, 'decisions'],
+  ] as const)
+    assert.ok(limits.includes(` ${formatNumber(limit)} ${unit}`), `${limit} ${unit}`)
 })
 
 /** The rows of the tables of a guide with this header. */
