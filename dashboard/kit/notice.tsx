@@ -28,6 +28,11 @@ export function Notice({ tone = 'plain', title, children }: NoticeProps) {
   )
 }
 
+/** Moves the focus from an element that will be removed to the part of the page around it. */
+export function focusAround(element = document.activeElement): void {
+  element?.parentElement?.closest<HTMLElement>('[tabindex]')?.focus({ preventScroll: true })
+}
+
 interface ErrorNoticeProps {
   error: DisplayError | undefined
   /** Retries; offered from when it makes sense. */
@@ -40,8 +45,7 @@ export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
   const waits = useIsBefore(error?.retryAt)
   if (!error) return null
   const retry = () => {
-    // The button is removed.
-    document.activeElement?.parentElement?.closest<HTMLElement>('[tabindex]')?.focus({ preventScroll: true })
+    focusAround()
     onRetry?.()
     retries.value++
   }

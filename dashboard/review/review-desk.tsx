@@ -12,7 +12,7 @@ import { handleSubmit, useAction } from '../api/action.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
-import { ErrorNotice, Notice } from '../kit/notice.tsx'
+import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { DecisionPanel } from './decision-panel.tsx'
 import type { FromFrame, Mark } from './messages.ts'
@@ -22,9 +22,10 @@ import { ThreadCard } from './thread-card.tsx'
 import { type FollowedReview, withThread } from './use-review.ts'
 
 const WIDTHS = [
+  ['Fit', undefined],
   ['Phone', 390],
   ['Tablet', 820],
-  ['Desk', undefined],
+  ['Desk', 1280],
 ] as const
 
 const FILTERS = ['open', 'resolved', 'outdated'] as const
@@ -77,7 +78,14 @@ export function ReviewDesk({ review }: { review: FollowedReview }) {
       {value.versionId !== shown.versionId && (
         <Notice title="A newer version was published.">
           <p>
-            <Button onClick={() => show(value)}>Show it</Button>
+            <Button
+              onClick={() => {
+                focusAround()
+                show(value)
+              }}
+            >
+              Show it
+            </Button>
           </p>
         </Notice>
       )}
@@ -369,7 +377,7 @@ function ThreadList(props: ThreadListProps) {
   const pages = Map.groupBy(wanted, ({ place }) => place.path)
   const count = (one: Filter) => review.threads.filter((thread) => filterOf(thread) === one).length
   return (
-    <section class="stack tight" aria-labelledby="comments">
+    <section class="stack tight" aria-labelledby="comments" tabIndex={-1}>
       <h2 id="comments">Comments</h2>
       <Segments
         label="Show comments"

@@ -12,6 +12,8 @@ const STORED = 'slipway.review'
 /** As in `early.ts`. Other fragments, such as that of the skip link, are places in the page. */
 const TOKEN = /^#[\w-]{43}$/
 
+const HAS_ENDED = 'Ask the person who sent it for another one.'
+
 /** The page of a review link. Its token is the fragment, which no server sees; it leaves the address immediately. */
 export function ReviewPage() {
   const [token, setToken] = useState(readToken)
@@ -45,10 +47,11 @@ function LinkedReview({ token }: { token: string }) {
     ({ slug, preview }) => client.review(slug, preview ?? undefined),
   )
   const { value } = review
+  const error = review.error?.code === 'NOT_FOUND' ? { ...review.error, hint: HAS_ENDED } : review.error
   const name = value && (value.preview === null ? value.slug : `${value.preview} (${value.slug})`)
   return (
     <Page title={name === undefined ? 'Review' : `Review: ${name}`}>
-      <ReviewDesk review={review} />
+      <ReviewDesk review={{ ...review, error }} />
     </Page>
   )
 }

@@ -9,7 +9,7 @@ import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { CopyLine } from '../kit/copy.tsx'
 import { Choice } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, focusAround } from '../kit/notice.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
@@ -74,6 +74,7 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
   })
   const revoke = useAction(async (id: string) => {
     await api.revokeLink(id)
+    focusAround()
     show(undefined)
     review.set((known) => ({ ...known, links: known.links?.filter((link) => link.id !== id) ?? [] }))
   })

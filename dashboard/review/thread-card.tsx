@@ -1,10 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Reviewer, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
 import { MAX_COMMENT_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, focusAround } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 
@@ -22,19 +22,13 @@ interface ThreadCardProps {
 /** A thread: its place, its comments, and what can be done with it. */
 export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onChange }: ThreadCardProps) {
   const { status, outdated, place, comments } = thread
-  const card = useRef<HTMLLIElement>(null)
+  const card = useCard(isSelected)
   const [text, write] = useState('')
   const reply = useAction(async () => {
     await onChange({ text: text.trim() })
     write('')
   })
   const turn = useAction(() => onChange({ status: status === 'open' ? 'resolved' : 'open' }))
-  useEffect(() => {
-    if (!isSelected) return
-    card.current?.scrollIntoView({ block: 'nearest' })
-    // After the form of a new comment.
-    if (document.activeElement === document.body) card.current?.focus()
-  }, [isSelected])
   return (
     <li ref={card} tabIndex={-1} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>
       <div class="panel-head">
@@ -77,6 +71,23 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
       )}
     </li>
   )
+}
+
+/** Keeps the focus where a selected card appears, and where one disappears. */
+function useCard(isSelected: boolean) {
+  const card = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (!isSelected) return
+    card.current?.scrollIntoView({ block: 'nearest' })
+    // After the form of a new comment.
+    if (document.activeElement === document.body) card.current?.focus()
+  }, [isSelected])
+  useLayoutEffect(() => {
+    const own = card.current!
+    // A thread that is resolved or outdated leaves the list.
+    return () => own.contains(document.activeElement) && focusAround(own)
+  }, [])
+  return card
 }
 
 /** A name as it was typed, with the role that the server has verified. */

@@ -172,7 +172,7 @@ test('a review page learns that its link was revoked', requiresBrowser, async ()
   const { page } = await openAsGuest(link)
   const [given] = (await review.get()).links!
   await review.revokeLink(given!.id)
-  await page.getByRole('alert').waitFor()
+  await page.getByRole('alert').filter({ hasText: 'Ask the person who sent it' }).waitFor()
 })
 
 test(

@@ -118,7 +118,10 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   for (const { page } of [phone, desk]) await page.getByText('A newer version was published.').waitFor()
   await tabTo(desk.page, 'Show it')
   await keyboard.press('Enter')
+  await desk.page.locator('main:focus').waitFor()
   await frameOf(desk.page).locator('div > button').waitFor()
+  await desk.page.getByRole('button', { name: 'Desk' }).press('Enter')
+  await waitFor(async () => (await widthOf(frameOf(desk.page))) === 1280)
   await desk.page.getByRole('button', { name: 'Outdated 1' }).waitFor()
   await desk.page.getByRole('button', { name: 'Open 1' }).waitFor()
   // The page reports places when it is shown, and the program reads what the server has recorded.
@@ -127,6 +130,8 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   assert.equal(outdated.place.text, 'Bread and cakes')
   await desk.page.getByRole('button', { name: 'Open 1' }).press('Enter')
   await desk.page.getByRole('button', { name: 'Resolve', exact: true }).press('Enter')
+  // The thread has left the list.
+  await desk.page.locator('section:focus', { hasText: 'No open comments.' }).waitFor()
   await phone.page.getByRole('button', { name: 'Resolved 1' }).waitFor()
 
   await assert.rejects(client.promote(slug, 'spring'), (error) => isSlipwayError(error, 'APPROVAL_REQUIRED'))
@@ -146,6 +151,10 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
 
 function frameOf(page: Page): FrameLocator {
   return page.frameLocator('iframe[title="The reviewed page"]')
+}
+
+function widthOf(frame: FrameLocator): Promise<number> {
+  return frame.locator('html').evaluate(() => innerWidth)
 }
 
 /** Presses Tab until the element with this name has the focus. */
