@@ -1,6 +1,7 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
-import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import { ChangeWaits } from '../lib/change-waits.ts'
+import { Component } from '../lib/component.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { DEFAULT_PAGES } from './respond/pages/error-pages.ts'
 import type { Tail } from './respond/pages/generated-page.ts'
@@ -10,9 +11,6 @@ import type { EdgeResponse } from './response.ts'
 /** Paths of previews with live reload that the site does not own. */
 const SCRIPT_PATH = '/_slipway/reload.js'
 const CHANGE_PATH = '/_slipway/reload'
-
-/** Below the timeouts of idle connections, here and in proxies. */
-const MAX_WAIT_MS = 25_000
 
 /** Waiting requests of a process, and of one network. */
 const WAITING = { total: 1000, perKey: 100 }
@@ -79,20 +77,10 @@ interface WaitingPage {
 }
 
 /** Answers the requests of open pages for the next version of their preview (docs/decisions/027-live-reload.md). */
-export class LiveReload {
-  readonly #clientIp: LiveReloadOptions['clientIp']
-  readonly #maxWaitMs: number
-  readonly #limiter: ConcurrencyLimiter
-  readonly #watches = new Map<string, Set<Watch>>()
+export class LiveReload extends Component<LiveReloadOptions> {
+  readonly #waits = new ChangeWaits(this.parts.waiting ?? WAITING, this.parts.maxWaitMs)
   /** By network, site and name of the page. */
   readonly #pages = new Map<string, WaitingPage>()
-  #hasEnded = false
-
-  constructor({ clientIp, maxWaitMs = MAX_WAIT_MS, waiting = WAITING }: LiveReloadOptions) {
-    this.#clientIp = clientIp
-    this.#maxWaitMs = maxWaitMs
-    this.#limiter = new ConcurrencyLimiter(waiting)
-  }
 
   /**
    * The response to a request of a preview's page; undefined for paths of the site. `findVersionId` returns what the
@@ -110,37 +98,29 @@ export class LiveReload {
     const parameters = new URLSearchParams(query)
     const known = parameters.get('version')
     const page = parameters.get('page')?.slice(0, MAX_PAGE_NAME_LENGTH)
-    const network = rateLimitSubnet(this.#clientIp(request))
+    const network = rateLimitSubnet(this.parts.clientIp(request))
     const key = `${network} ${slug} ${page}`
     if (parameters.has('end')) {
       this.#pages.get(key)?.abort.abort()
       return UNCHANGED
     }
-    const wait = (signal?: AbortSignal) =>
-      this.#limiter.run(network, async () => {
-        using watch = this.#watch(slug, signal)
-        for (;;) {
-          watch.isChanged = false
-          const versionId = await findVersionId()
-          if (versionId === undefined) return DEFAULT_PAGES.pageNotFound.for(request.headers)
-          if (versionId !== known) return CHANGED
-          await watch.wait()
-          if (!watch.isChanged) return UNCHANGED
-        }
-      })
-    return page ? this.#replaceEarlier(key, wait) : wait()
+    const check = async () => {
+      const versionId = await findVersionId()
+      if (versionId === undefined) return DEFAULT_PAGES.pageNotFound.for(request.headers)
+      return versionId === known ? undefined : CHANGED
+    }
+    const wait = async (signal: AbortSignal) =>
+      (await this.#waits.wait([slug], { caller: network, signal, check })) ?? UNCHANGED
+    return page ? this.#replaceEarlier(key, wait) : wait(new AbortController().signal)
   }
 
   invalidate(names: readonly string[] | undefined): void {
-    if (this.#watches.size === 0) return
-    for (const name of names ?? this.#watches.keys())
-      for (const watch of this.#watches.get(name) ?? []) watch.change()
+    this.#waits.notify(names)
   }
 
   /** Answers all waiting requests, so that the service can stop. */
   end(): void {
-    this.#hasEnded = true
-    for (const watches of this.#watches.values()) for (const watch of watches) watch.end()
+    this.#waits.end()
   }
 
   /** Waits after the earlier request of the same page has ended, so that the page never counts twice. */
@@ -162,53 +142,5 @@ export class LiveReload {
     } finally {
       if (this.#pages.get(key) === page) this.#pages.delete(key)
     }
-  }
-
-  #watch(slug: string, signal: AbortSignal | undefined): Watch {
-    const watches = this.#watches.get(slug) ?? new Set()
-    const watch = new Watch(this.#hasEnded ? 0 : this.#maxWaitMs, () => {
-      watches.delete(watch)
-      if (watches.size === 0) this.#watches.delete(slug)
-    })
-    this.#watches.set(slug, watches.add(watch))
-    if (signal?.aborted) watch.end()
-    signal?.addEventListener('abort', () => watch.end())
-    return watch
-  }
-}
-
-class Watch implements Disposable {
-  isChanged = false
-  #isOver = false
-  #wake: () => void = () => undefined
-  readonly #timer: NodeJS.Timeout
-  readonly #release: () => void
-
-  constructor(maxWaitMs: number, release: () => void) {
-    this.#timer = setTimeout(() => this.end(), maxWaitMs)
-    this.#release = release
-  }
-
-  /** Resolves after a change, and when the time is over. */
-  wait(): Promise<void> {
-    if (this.isChanged || this.#isOver) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.#wake = resolve
-    })
-  }
-
-  change(): void {
-    this.isChanged = true
-    this.#wake()
-  }
-
-  end(): void {
-    this.#isOver = true
-    this.#wake()
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer)
-    this.#release()
   }
 }

@@ -60,7 +60,7 @@ export function validateMessage(message: unknown): FieldError[] {
   return isStorable(message) ? [] : [{ field: 'message', message: UNSTORABLE }]
 }
 
-const UNSTORABLE = 'must not contain null characters or unpaired surrogates'
+export const UNSTORABLE = 'must not contain null characters or unpaired surrogates'
 
 /** PostgreSQL stores neither; other engines would replace or keep them. */
 export function isStorable(text: string): boolean {

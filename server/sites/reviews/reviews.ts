@@ -24,14 +24,14 @@ import {
 } from '../../../protocol/api/reviews.ts'
 import { formatNumber } from '../../../protocol/format.ts'
 import { givesLastingAccess, requireAccount, requireKeyHash } from '../../accounts/authorization.ts'
+import { ChangeWaits } from '../../lib/change-waits.ts'
 import { Component } from '../../lib/component.ts'
-import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, invalidField, validationError } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { hashToken, isId, newId, newSessionToken } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
-import type { Store, WriteTransaction } from '../../store/store.ts'
+import type { WriteTransaction } from '../../store/store.ts'
 import type {
   ReviewSubject,
   StoredDecision,
@@ -40,7 +40,7 @@ import type {
 } from '../../store/tables/reviews.ts'
 import { counterWindow } from '../../store/tables/usage.ts'
 import { PreviewTokens } from '../preview-links.ts'
-import { isStorable } from '../site-metadata.ts'
+import { isStorable, UNSTORABLE } from '../site-metadata.ts'
 import { endFrames, type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
 
 /** Text of a review, so that a response with all of it has a bound. */
@@ -58,10 +58,20 @@ const DEFAULT_LIFETIME_MS = 30 * DAY_MS
 /** The owner gets at most one email in this time for each review. */
 const NOTICE_INTERVAL_MS = 10 * MINUTE_MS
 
+/** Waiting requests of a process, and of one caller. */
+const WAITING = { total: 1000, perKey: 30 }
+
+type ReviewParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>
+
 /** Comments and decisions about a preview or about the live version of a site (contract, "Review"). */
-export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>> {
+export class Reviews extends Component<ReviewParts> {
   readonly #tokens = new PreviewTokens(this.parts.secret, 'review')
-  readonly #changes = new ReviewChanges(this.parts.store)
+  readonly #waits = new ChangeWaits(WAITING)
+
+  constructor(parts: ReviewParts) {
+    super(parts)
+    parts.store.onChange((names) => this.#waits.notify(names))
+  }
 
   /** That of the link. */
   async open(caller: ReviewCaller): Promise<Review> {
@@ -286,20 +296,21 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
   ): Promise<ReviewRevision> {
     const { store, clock } = this.parts
     let revision = ''
-    const isChanged = async () => {
+    const check = async () => {
       const wanted = { subject, right: 'read', now: clock() } as const
       const { version } = await requireReview(store.read, caller, wanted)
       revision = await store.read.reviews.revision(subject, version.id)
-      return revision !== since
+      return revision === since ? undefined : revision
     }
     const key = caller.account?.id ?? rateLimitSubnet(caller.address)
-    await this.#changes.wait(subject.slug, { caller: key, signal, isChanged })
+    const { slug } = subject
+    await this.#waits.wait([slug, reviewChanges(slug)], { caller: key, signal, check })
     return { revision }
   }
 
   /** Answers requests that wait, so that the service can stop. */
   endWaiting(): void {
-    this.#changes.end()
+    this.#waits.end()
   }
 
   async #write<T>(
@@ -333,8 +344,7 @@ function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name: strin
 function assertWords(fields: Record<string, string | number | undefined>): void {
   const wrong = Object.entries(fields).filter(([, text]) => typeof text === 'string' && !isStorable(text))
   if (wrong.length === 0) return
-  const message = 'must not contain null characters or unpaired surrogates'
-  throw validationError(wrong.map(([field]) => ({ field, message })))
+  throw validationError(wrong.map(([field]) => ({ field, message: UNSTORABLE })))
 }
 
 /** Deletes the oldest resolved threads, other than the one of a reply. QUOTA_EXCEEDED when the rest fills the review. */
@@ -447,75 +457,7 @@ async function describeLinks(queries: Queries, links: readonly StoredReviewLink[
   return links.map((link) => describeLink(link, emails.get(link.createdBy) ?? null))
 }
 
-/** Below the timeouts of idle connections, here and in proxies. */
-const MAX_WAIT_MS = 25_000
-
-/** Waiting requests of a process, and of one caller. */
-const WAITING = { total: 1000, perKey: 30 }
-
 /** The name under which the changes of the reviews of a site are announced to all processes. */
 function reviewChanges(slug: string): string {
   return `reviews of ${slug}`
-}
-
-/** Requests that wait for changes of reviews, in this process. */
-class ReviewChanges {
-  readonly #limiter = new ConcurrencyLimiter(WAITING)
-  readonly #waiting = new Map<string, Set<() => void>>()
-  #hasEnded = false
-
-  constructor({ onChange }: Pick<Store, 'onChange'>) {
-    onChange((names) => {
-      for (const name of names ?? [...this.#waiting.keys()]) this.#wake(name)
-    })
-  }
-
-  /**
-   * Resolves when `isChanged` is true, which is asked now and after each change of the site or of its reviews, and after
-   * 25 seconds. UNAVAILABLE when too many requests wait.
-   */
-  wait(
-    slug: string,
-    { caller, signal, isChanged }: { caller: string; signal: AbortSignal; isChanged(): Promise<boolean> },
-  ): Promise<void> {
-    return this.#limiter.run(caller, async () => {
-      const over = AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)])
-      for (;;) {
-        const next = this.#next(slug, over)
-        if ((await isChanged()) || over.aborted || this.#hasEnded) return next.end()
-        await next.promise
-      }
-    })
-  }
-
-  /** Answers all requests, so that the service can stop. */
-  end(): void {
-    this.#hasEnded = true
-    for (const name of [...this.#waiting.keys()]) this.#wake(name)
-  }
-
-  /** Registered before the state is read, so that no change is missed between. */
-  #next(slug: string, over: AbortSignal): { promise: Promise<void>; end(): void } {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const names = [slug, reviewChanges(slug)]
-    const end = () => {
-      over.removeEventListener('abort', end)
-      for (const name of names) {
-        const waiting = this.#waiting.get(name)
-        waiting?.delete(end)
-        if (waiting?.size === 0) this.#waiting.delete(name)
-      }
-      resolve()
-    }
-    over.addEventListener('abort', end)
-    for (const name of names) {
-      const waiting = this.#waiting.get(name) ?? new Set()
-      this.#waiting.set(name, waiting.add(end))
-    }
-    return { promise, end }
-  }
-
-  #wake(name: string): void {
-    for (const end of [...(this.#waiting.get(name) ?? [])]) end()
-  }
 }

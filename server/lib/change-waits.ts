@@ -1,0 +1,69 @@
+import { ConcurrencyLimiter } from './concurrency-limiter.ts'
+
+/** Below the timeouts of idle connections, here and in proxies. */
+const MAX_WAIT_MS = 25_000
+
+/** Requests that wait for changes, in this process. */
+export class ChangeWaits {
+  readonly #limiter: ConcurrencyLimiter
+  readonly #maxWaitMs: number
+  readonly #waiting = new Set<{ names: readonly string[]; wake(): void }>()
+  #hasEnded = false
+
+  constructor(limits: { total: number; perKey: number }, maxWaitMs = MAX_WAIT_MS) {
+    this.#limiter = new ConcurrencyLimiter(limits)
+    this.#maxWaitMs = maxWaitMs
+  }
+
+  /**
+   * What `check` finds, which is called now and after each change of one of the names; undefined when the time is over.
+   * UNAVAILABLE when too many requests wait.
+   */
+  wait<Found>(
+    names: readonly string[],
+    { caller, signal, check }: { caller: string; signal: AbortSignal; check(): Promise<Found | undefined> },
+  ): Promise<Found | undefined> {
+    return this.#limiter.run(caller, async () => {
+      let change = Promise.withResolvers<void>()
+      let isLate = false
+      const end = () => {
+        isLate = true
+        change.resolve()
+      }
+      const isOver = () => isLate || signal.aborted || this.#hasEnded
+      const waiting = { names, wake: () => change.resolve() }
+      const timer = setTimeout(end, this.#maxWaitMs)
+      signal.addEventListener('abort', end)
+      this.#waiting.add(waiting)
+      try {
+        for (;;) {
+          // Before the check, so that no change is missed.
+          change = Promise.withResolvers()
+          const found = await check()
+          if (found !== undefined || isOver()) return found
+          await change.promise
+          if (isOver()) return undefined
+        }
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
+        this.#waiting.delete(waiting)
+      }
+    })
+  }
+
+  /** These names have changed; everything when undefined. */
+  notify(names: readonly string[] | undefined): void {
+    if (this.#waiting.size === 0) return
+    const changed = names && new Set(names)
+    for (const waiting of this.#waiting) {
+      if (!changed || waiting.names.some((name) => changed.has(name))) waiting.wake()
+    }
+  }
+
+  /** Answers all waiting requests, so that the service can stop. */
+  end(): void {
+    this.#hasEnded = true
+    this.notify(undefined)
+  }
+}
