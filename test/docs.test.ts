@@ -19,8 +19,8 @@ import { guideEntries, headingTitle, PAGE_NAMES, toAnchor } from '../scripts/ref
 import { describeSettings, readConfig } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
 import { publishLimits } from '../server/services.ts'
-import { parseRules } from '../server/site-rules/site-rules.ts'
 import { run } from './operator/program.ts'
+import { parseRules } from './support/parse-rules.ts'
 
 const guide = (name: string) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')
 

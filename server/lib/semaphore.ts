@@ -37,10 +37,6 @@ export class ByteSemaphore {
     this.#limit = limit
   }
 
-  get usedBytes(): number {
-    return this.#usedBytes
-  }
-
   /** Resolves when `bytes` are free; they are until the result is disposed. More than the limit waits for all of it. */
   async acquire(bytes: number): Promise<Disposable> {
     const wanted = Math.min(bytes, this.#limit)

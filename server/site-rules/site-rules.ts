@@ -2,7 +2,6 @@ import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { formatLimit } from '../../protocol/format.ts'
 import { type HeaderRule, headerSteps } from './parse/header-rule.ts'
 import { redirectSteps } from './parse/redirects-file.ts'
-import { runAtOnce } from './parse/slices.ts'
 import type { RedirectRule } from './redirect-rule.ts'
 
 export const MAX_RULE_FILE_BYTES = 2 ** 20
@@ -23,11 +22,7 @@ export interface ParsedRules {
   warnings: PublishWarning[]
 }
 
-/** Synchronous. Never throws. */
-export function parseRules(texts: RuleTexts): ParsedRules {
-  return runAtOnce(ruleSteps(texts))
-}
-
+/** Never throws. */
 export function* ruleSteps(texts: RuleTexts): Generator<void, ParsedRules> {
   const redirects = yield* redirectSteps(texts.redirects ?? '')
   const headers = yield* headerSteps(texts.headers ?? '')

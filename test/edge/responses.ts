@@ -7,10 +7,10 @@ import { buildRouteTable, type RouteTable, type SiteInput } from '../../server/e
 import { ASSET_NOT_FOUND, DEFAULT_PAGES } from '../../server/edge/respond/pages/error-pages.ts'
 import { publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
-import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { BlobRecord } from '../../server/store/tables/blobs.ts'
 import { sha256 } from '../api/content.ts'
+import { parseRules } from '../support/parse-rules.ts'
 import { defaultType } from './fixture.ts'
 
 export const HOST = 'amber.sites.test'

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
-import { type HeaderRule, parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
+import type { HeaderRule } from '../../server/site-rules/parse/header-rule.ts'
+import { parseHeaders } from '../support/parse-rules.ts'
 import { pluck } from '../support/pluck.ts'
 
 interface CloudflareCase {

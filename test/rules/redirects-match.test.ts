@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
-import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
+import { parseRedirects } from '../support/parse-rules.ts'
 
 interface Case {
   title: string

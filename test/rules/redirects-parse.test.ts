@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
 import type { RedirectRule } from '../../server/site-rules/redirect-rule.ts'
+import { parseRedirects } from '../support/parse-rules.ts'
 import { pluck } from '../support/pluck.ts'
 
 interface NetlifyRule {

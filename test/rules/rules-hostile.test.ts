@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
 import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
-import { parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
-import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
-import { parseRules } from '../../server/site-rules/site-rules.ts'
+import { parseHeaders, parseRedirects, parseRules } from '../support/parse-rules.ts'
 import { randomBelow } from '../support/random.ts'
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32))

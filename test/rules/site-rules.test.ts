@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
 import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
-import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
+import type { SiteRules } from '../../server/site-rules/site-rules.ts'
+import { parseRules } from '../support/parse-rules.ts'
 
 test('a version without rules stores none', () => {
   const nothing = { rules: null, warnings: [] }

@@ -233,7 +233,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     insert: [domainRow('new')],
     update: [{ accountId: 'id 7', domain: 'domain 7' }, { reason: 'r' }],
     remove: ['id 7', 'domain 7'],
-    removeOfSite: ['slug 7'],
     reservation: ['domain 7', 1],
     countReservations: ['id 7', 1],
     reserve: [{ domain: 'new', accountId: 'id 7', verificationToken: 't', until: 1 }],

@@ -51,11 +51,6 @@ export class HeaderRules {
     this.bytes = this.#rules.reduce((sum, { bytes }) => sum + bytes, rules.length > 0 ? BASE_BYTES : 0)
   }
 
-  /** Whether any rule matches this path, percent-encoded as received. */
-  matches(path: string, host: string): boolean {
-    return this.#matching(path, host).length > 0
-  }
-
   /**
    * Applies the rules to header lines, name before value: the first rule that sets a name replaces the present value,
    * later ones append. Names in `protected`, lower case, stay. Returns the same array when no rule matches.

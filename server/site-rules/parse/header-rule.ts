@@ -6,7 +6,6 @@ import type { ContentCoding } from '../../blobs/content-coding.ts'
 import { encodePath, mayOverlap, PathPattern, readTemplate } from '../path-pattern.ts'
 import { isSetCookie, readHeaderLine } from './header-line.ts'
 import { RuleReader } from './rule-reader.ts'
-import { runAtOnce } from './slices.ts'
 
 /** A validated path of `_headers` with its lines: serving it cannot fail. */
 export interface HeaderRule {
@@ -36,11 +35,6 @@ const MAX_PATH_LINES = 1000
 /** Maximum size of names and values for one response. */
 export const MAX_HEADER_BYTES = 16 * 1024
 
-/** Like `headerSteps`, synchronously. */
-export function parseHeaders(text: string): ParsedHeaders {
-  return runAtOnce(headerSteps(text))
-}
-
 /**
  * Reads `_headers`, a line in each step: Cloudflare's syntax (contract, "Serving", 2). A line that is wrong is left out
  * and becomes a warning, and a path that is wrong with the lines below it; never throws.
@@ -69,7 +63,7 @@ class HeaderFileParser {
   #pathLines = 0
 
   constructor(text: string) {
-    this.#file = new RuleReader('_headers', text)
+    this.#file = new RuleReader({ name: '_headers', text })
   }
 
   *steps(): Generator<void, ParsedHeaders> {

@@ -4,7 +4,6 @@ import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { canonicalPath, encodePath, MAX_PLACEHOLDERS, PathPattern } from '../path-pattern.ts'
 import type { RedirectRule } from '../redirect-rule.ts'
 import { RuleReader } from './rule-reader.ts'
-import { runAtOnce } from './slices.ts'
 
 interface ParsedRedirects {
   rules: RedirectRule[]
@@ -14,17 +13,12 @@ interface ParsedRedirects {
 /** Rules of one kind that are kept: with `*` or `:name`, in the path or in the query, and without. */
 const MAX_REDIRECT_RULES = { fixed: 2000, varying: 100 }
 
-/** Like `redirectSteps`, synchronously. */
-export function parseRedirects(text: string): ParsedRedirects {
-  return runAtOnce(redirectSteps(text))
-}
-
 /**
  * Reads `_redirects`, a line in each step: Netlify's syntax (contract, "Serving", 2). A line that is wrong is left out
  * and becomes a warning; never throws.
  */
 export function* redirectSteps(text: string): Generator<void, ParsedRedirects> {
-  const file = new RuleReader('_redirects', text)
+  const file = new RuleReader({ name: '_redirects', text })
   const rules: RedirectRule[] = []
   const counts = { fixed: 0, varying: 0 }
   for (const { line, text: words } of file.lines()) {

@@ -1,5 +1,6 @@
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import { formatNumber } from '../../../protocol/format.ts'
+import { Component } from '../../lib/component.ts'
 
 export const MAX_LINE_LENGTH = 2000
 
@@ -8,16 +9,14 @@ const MAX_LINES = 10_000
 
 const MAX_WARNINGS = 100
 
-export class RuleReader {
-  readonly #name: '_redirects' | '_headers'
-  readonly #text: string
+export class RuleReader extends Component<{ name: '_redirects' | '_headers'; text: string }> {
   readonly #warnings: PublishWarning[] = []
   #suppressed = 0
   #isCut = false
 
-  constructor(name: '_redirects' | '_headers', text: string) {
-    this.#name = name
-    this.#text = text
+  warn(line: number, message: string): void {
+    if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push({ file: this.parts.name, line, message })
+    else this.#suppressed++
   }
 
   /**
@@ -26,7 +25,7 @@ export class RuleReader {
    */
   *lines(): Generator<{ line: number; text: string }> {
     let line = 0
-    for (const raw of this.#text.split('\n', MAX_LINES + 1)) {
+    for (const raw of this.parts.text.split('\n', MAX_LINES + 1)) {
       if (++line > MAX_LINES) {
         this.#isCut = true
         return
@@ -43,15 +42,10 @@ export class RuleReader {
     }
   }
 
-  warn(line: number, message: string): void {
-    if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push({ file: this.#name, line, message })
-    else this.#suppressed++
-  }
-
   /** At most 100, then the number of further ones and where reading stopped. */
   get warnings(): PublishWarning[] {
     const warnings = [...this.#warnings]
-    const file = this.#name
+    const file = this.parts.name
     if (this.#suppressed > 0) {
       const message = `${formatNumber(this.#suppressed)} more warnings; only the first ${MAX_WARNINGS} are listed`
       warnings.push({ file, message })

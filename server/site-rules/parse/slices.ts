@@ -3,13 +3,6 @@ import { setImmediate } from 'node:timers/promises'
 /** Exceeded by at most one step. */
 const SLICE_MS = 10
 
-export function runAtOnce<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-  }
-}
-
 /** Runs the steps in slices, and yields to the event loop in between. */
 export async function runInSlices<T>(steps: Generator<void, T>): Promise<T> {
   for (;;) {

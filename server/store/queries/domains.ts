@@ -86,10 +86,6 @@ export class DomainQueries extends QueryGroup {
     return (await this.#rows.remove({ accountId, domain })) > 0
   }
 
-  async removeOfSite(slug: string): Promise<void> {
-    await this.#rows.remove({ slug })
-  }
-
   reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
     return this.#reservations.find((all) => all.where('domain', '=', domain).where('until', '>', now))
   }
