@@ -122,6 +122,7 @@ const MIN_FILE_LINES = 60
 const SHORT_FILES: Record<string, string> = {
   'server/accounts/account-plans.ts': 'a service',
   'server/certificates/acme-account.ts': 'an engine of the ACME client',
+  'server/edge/anonymous-notice.ts': 'a page with its form',
   'server/edge/body/preload.ts': 'an action of the edge',
   'server/edge/request-metrics.ts': 'the numbers of the edge',
   'server/edge/respond/pages/markdown-page.ts': 'a page',

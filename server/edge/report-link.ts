@@ -4,7 +4,7 @@ import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { html } from '../lib/html.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { Tail } from './respond/pages/generated-page.ts'
-import type { EdgeResponse } from './response.ts'
+import { type EdgeResponse, seeOther } from './response.ts'
 
 const STYLE =
   'all:initial;position:fixed;right:8px;bottom:8px;z-index:2147483647;padding:4px 8px;border-radius:4px;background:#fff;color:#555;font:12px system-ui,sans-serif;text-decoration:underline;cursor:pointer'
@@ -21,8 +21,5 @@ export function redirectToReport({ host, headers }: HttpRequest, addresses: UrlB
   const root = `${addresses.customDomainOrigin(hostName(host))}/`
   const { referer = '' } = headers
   const page = referer.startsWith(root) ? referer : root
-  return {
-    status: 303,
-    headers: ['Location', addresses.report(page), 'Content-Length', '0', 'Cache-Control', 'no-store'],
-  }
+  return seeOther(addresses.report(page))
 }

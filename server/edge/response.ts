@@ -45,6 +45,13 @@ export function bodyBytes({ body, content }: EdgeResponse): number {
   return range ? range.end - range.start + 1 : size
 }
 
+export function seeOther(location: string, headers: readonly string[] = []): EdgeResponse {
+  return {
+    status: 303,
+    headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', 'no-store', ...headers],
+  }
+}
+
 export function withHeaders(
   { status, body, content, isPage }: EdgeResponse,
   headers: readonly string[],

@@ -1,21 +1,27 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
+import type { ErrorPages } from '../respond/pages/error-pages.ts'
+import type { EdgeResponse } from '../response.ts'
 
 const MAX_FORM_BYTES = 4096
 
 /** Time-out of a form, which fits into a few packets. */
 const FORM_TIMEOUT_MS = 15_000
 
-/** The fields of a posted form, or the status of the rejection. The connection closes when the form is incomplete. */
-export async function readForm(request: IncomingMessage): Promise<URLSearchParams | 413 | 415> {
+/** The fields of a posted form, or its rejection. The connection closes when the form is incomplete. */
+export async function readForm(
+  request: IncomingMessage,
+  { formTooLarge, formUnsupported }: ErrorPages,
+): Promise<URLSearchParams | EdgeResponse> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/x-www-form-urlencoded') return 415
-  if (Number(request.headers['content-length'] ?? 0) > MAX_FORM_BYTES) return 413
+  if (type !== 'application/x-www-form-urlencoded') return formUnsupported.for(request.headers)
+  if (Number(request.headers['content-length'] ?? 0) > MAX_FORM_BYTES)
+    return formTooLarge.for(request.headers)
   const tooLong = setTimeout(() => request.destroy(), FORM_TIMEOUT_MS)
   try {
     const bytes = await readBody(request)
-    return bytes ? new URLSearchParams(bytes.toString()) : 413
+    return bytes ? new URLSearchParams(bytes.toString()) : formTooLarge.for(request.headers)
   } finally {
     clearTimeout(tooLong)
   }

@@ -8,7 +8,7 @@ import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../s
 import type { EdgeOptions } from '../edge-options.ts'
 import type { ResolvedSite } from '../resolve/site-resolver.ts'
 import { PASSWORD_PATH, type PasswordProblem } from '../respond/pages/error-pages.ts'
-import type { EdgeResponse } from '../response.ts'
+import { type EdgeResponse, seeOther } from '../response.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
 import { isOwnForm, readForm, safeRedirectTarget } from './form.ts'
 
@@ -61,9 +61,8 @@ export class PasswordGate extends Component<PasswordGateOptions> {
    * attempt: its visitors' networks would use up those of the site.
    */
   async submit(message: IncomingMessage, site: ResolvedSite, request: HttpRequest): Promise<EdgeResponse> {
-    const form = await readForm(message)
-    if (form === 413) return this.parts.pages.formTooLarge.for(request.headers)
-    if (form === 415) return this.parts.pages.formUnsupported.for(request.headers)
+    const form = await readForm(message, this.parts.pages)
+    if ('status' in form) return form
     const next = safeRedirectTarget(form.get('next'))
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
@@ -113,13 +112,6 @@ export class PasswordGate extends Component<PasswordGateOptions> {
     const name = this.#cookieName(secure)
     const attributes = `Path=/; Max-Age=${COOKIE_TTL_SECONDS}; HttpOnly; SameSite=Lax`
     return `${name}=${value}; ${attributes}${name === SECURE_PASSWORD_COOKIE ? '; Secure' : ''}`
-  }
-}
-
-function seeOther(next: string, headers: readonly string[] = []): EdgeResponse {
-  return {
-    status: 303,
-    headers: ['Location', next, 'Content-Length', '0', 'Cache-Control', 'no-store', ...headers],
   }
 }
 

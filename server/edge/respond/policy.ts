@@ -30,29 +30,17 @@ const REPORT_HEADER = 'X-Report-Abuse'
 
 const CACHING_HEADERS: ReadonlySet<string> = new Set(['cache-control', 'expires'])
 
+type Times = Pick<Policy, 'publishedAt' | 'metadataChangedAt'>
+
 /** Public: cached by anyone, but revalidated each time (contract, "Serving", 6). */
-export function publicPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChangedAt'>): Policy {
-  const cacheControl = 'public, max-age=0, must-revalidate'
-  return {
-    ...times,
-    cacheControl,
-    extraHeaders: [],
-    protectedHeaders: NO_HEADERS,
-    protectedErrorHeaders: CACHING_HEADERS,
-    headersDigest: '',
-  }
+export function publicPolicy(times: Times): Policy {
+  const policy = policyOf(times, 'public, max-age=0, must-revalidate', NO_HEADERS)
+  return { ...policy, protectedErrorHeaders: CACHING_HEADERS }
 }
 
 /** Content behind a password is cached neither by intermediaries nor by the browser once the password changes. */
-export function passwordPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChangedAt'>): Policy {
-  return {
-    ...times,
-    cacheControl: 'private, no-store',
-    extraHeaders: [],
-    protectedHeaders: CACHING_HEADERS,
-    protectedErrorHeaders: CACHING_HEADERS,
-    headersDigest: '',
-  }
+export function passwordPolicy(times: Times): Policy {
+  return policyOf(times, 'private, no-store', CACHING_HEADERS)
 }
 
 /** While a page cannot be made: what is shown in its place is not stored. */
@@ -77,15 +65,20 @@ export function anonymousPolicy(policy: Policy, reportUrl: string, notice: 'off'
 }
 
 /** One version at its own host, which may be secret: neither cached nor indexed, nor sent to other sites. */
-export function previewPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChangedAt'>): Policy {
+export function previewPolicy(times: Times): Policy {
   const protectedHeaders = new Set([...CACHING_HEADERS, 'x-robots-tag', 'referrer-policy'])
   const extraHeaders = ['X-Robots-Tag', 'noindex', 'Referrer-Policy', 'same-origin']
+  return { ...policyOf(times, 'private, no-store', protectedHeaders), extraHeaders }
+}
+
+function policyOf(times: Times, cacheControl: string, protectedHeaders: ReadonlySet<string>): Policy {
+  const protectedErrorHeaders = protectedHeaders
   return {
     ...times,
-    cacheControl: 'private, no-store',
-    extraHeaders,
+    cacheControl,
+    extraHeaders: [],
     protectedHeaders,
-    protectedErrorHeaders: protectedHeaders,
+    protectedErrorHeaders,
     headersDigest: '',
   }
 }

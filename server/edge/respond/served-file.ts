@@ -233,14 +233,9 @@ export class Representation implements BlobSlice {
     const { path, hash, size, encoding, location, injected } = this
     const { start, end } = range
     const headers = ['Content-Range', `bytes ${start}-${end}/${size}`].concat(this.#headers(end - start + 1))
-    const content = { path, hash, size, location, range, ...(injected && { injected }) }
-    const { isHtml: isPage } = this.#file.type
-    return {
-      status: 206,
-      headers,
-      content: encoding === undefined ? content : { ...content, encoding },
-      isPage,
-    }
+    const optional = { ...(injected && { injected }), ...(encoding !== undefined && { encoding }) }
+    const content = { path, hash, size, location, range, ...optional }
+    return { status: 206, headers, content, isPage: this.#file.type.isHtml }
   }
 
   /** RFC 9110, 15.5.17. */

@@ -18,25 +18,20 @@ export type LanguageHeaders = Pick<RequestHeaders, 'accept' | 'accept-language'>
 /** The response for one language is always the same object. */
 export class LocalizedPage {
   readonly #render: (texts: VisitorTexts, language: Language) => EdgeResponse
-  readonly #json: () => EdgeResponse
+  readonly #error: JsonError
   readonly #rendered = new Map<Language | 'json', EdgeResponse>()
 
   constructor(render: (texts: VisitorTexts, language: Language) => EdgeResponse, error: JsonError) {
     this.#render = render
-    this.#json = () => jsonError(error)
+    this.#error = error
   }
 
   /** The page, in English by default; JSON for a client that does not accept HTML (contract, "Additions"). */
   for({ accept = '', 'accept-language': accepted = '' }: LanguageHeaders = {}): EdgeResponse {
-    if (!acceptsHtml(accept)) {
-      const known = this.#rendered.get('json') ?? this.#json()
-      this.#rendered.set('json', known)
-      return known
-    }
-    const language = negotiateLanguage(accepted)
+    const language = acceptsHtml(accept) ? negotiateLanguage(accepted) : 'json'
     let response = this.#rendered.get(language)
     if (!response) {
-      response = this.#render(TEXTS[language], language)
+      response = language === 'json' ? jsonError(this.#error) : this.#render(TEXTS[language], language)
       this.#rendered.set(language, response)
     }
     return response
