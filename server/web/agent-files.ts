@@ -3,6 +3,7 @@ import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { legalLinks } from '../../protocol/branding.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { formatDuration, formatNumber, UNLIMITED } from '../../protocol/format.ts'
+import { parseWeights } from '../edge/respond/negotiation.ts'
 import { GUIDES } from './guides.ts'
 import { type StaticFile, staticFile } from './static-file.ts'
 
@@ -67,16 +68,9 @@ export function prefersText(headers: Readonly<Record<string, string | string[] |
 export function prefersMarkdown({
   accept = '',
 }: Readonly<Record<string, string | string[] | undefined>>): boolean {
-  const quality = (type: string) => {
-    const range = String(accept)
-      .split(',')
-      .map((part) => part.trim().toLowerCase().split(';'))
-      .find(([name]) => name!.trim() === type)
-    const [, q = '1'] = /^ *q *= *([\d.]+)/.exec(range?.[1] ?? '') ?? []
-    return range ? Number(q) : 0
-  }
-  const markdown = quality('text/markdown')
-  return markdown > 0 && markdown >= quality('text/html')
+  const weights = parseWeights(String(accept))
+  const markdown = weights.get('text/markdown') ?? 0
+  return markdown > 0 && markdown >= (weights.get('text/html') ?? 0)
 }
 
 function uploadRecipe({ settings }: AgentFilesOptions): string {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import { type ProgramScope, scopesUpTo } from '../../../protocol/api/programs.ts'
 import type { RateLimits } from '../../accounts/rate-limits.ts'
+import { accepts } from '../../edge/respond/negotiation.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
@@ -194,22 +195,9 @@ function toWebRequest({ method, headers }: FastifyRequest, baseUrl: string, sign
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
   const request = new Request(baseUrl + MCP_PATH, { method, headers: copied, signal })
-  const accepts = acceptsMediaType(headers.accept, JSON_TYPE)
-  request.headers.set('accept', accepts ? `${JSON_TYPE}, text/event-stream` : 'text/html')
+  const type = accepts(headers.accept, JSON_TYPE) ? `${JSON_TYPE}, text/event-stream` : 'text/html'
+  request.headers.set('accept', type)
   return request
-}
-
-/** RFC 9110, section 12.5.1: by its most specific range, and without any. */
-function acceptsMediaType(accept: string | undefined, type: string): boolean {
-  const [main] = type.split('/')
-  const qualities = new Map((accept || '*/*').toLowerCase().split(',').map(readRange))
-  return (qualities.get(type) ?? qualities.get(`${main}/*`) ?? qualities.get('*/*') ?? 0) > 0
-}
-
-function readRange(part: string): [range: string, quality: number] {
-  const [range = '', ...parameters] = part.split(';').map((one) => one.trim())
-  const weight = parameters.find((one) => one.startsWith('q='))
-  return [range, weight === undefined ? 1 : Number(weight.slice(2))]
 }
 
 /** Asked for first, when no tool says more: users allow deletion and domains when they are needed. */

@@ -29,13 +29,18 @@ function rankCodings(weights: ReadonlyMap<string, number>): readonly Coding[] {
   return CODINGS.filter((coding) => weight(coding) > 0).sort((one, two) => weight(two) - weight(one))
 }
 
-/** RFC 9110, 12.5.1: by its most specific range, and also when the header is absent or too long. */
-export const acceptsHtml = memoize((header) => {
-  if (header === '' || header.length > MAX_HEADER_CHARACTERS) return true
-  const weights = parseWeights(header)
-  const range = ['text/html', 'text/*', '*/*'].find((name) => weights.has(name))
+/** Also when the header is too long. */
+export const acceptsHtml = memoize(
+  (header) => header.length > MAX_HEADER_CHARACTERS || accepts(header, 'text/html'),
+  MEMO_BOUNDS,
+)
+
+/** RFC 9110, 12.5.1: by its most specific range, and without any. */
+export function accepts(header: string | undefined, type: string): boolean {
+  const weights = parseWeights(header || '*/*')
+  const range = [type, type.replace(/\/.*/, '/*'), '*/*'].find((name) => weights.has(name))
   return range !== undefined && weights.get(range)! > 0
-}, MEMO_BOUNDS)
+}
 
 /** The elements by name in lower case (RFC 9110, 12.4.2). */
 export function parseWeights(header: string): Map<string, number> {
