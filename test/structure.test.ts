@@ -123,6 +123,7 @@ const SHORT_FILES: Record<string, string> = {
   'server/accounts/account-plans.ts': 'a service',
   'server/certificates/acme-account.ts': 'an engine of the ACME client',
   'server/edge/anonymous-notice.ts': 'a page with its form',
+  'server/config/deployment-warnings.ts': 'a check of settings',
   'server/edge/body/preload.ts': 'an action of the edge',
   'server/edge/request-metrics.ts': 'the numbers of the edge',
   'server/edge/respond/pages/markdown-page.ts': 'a page',

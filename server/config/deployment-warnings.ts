@@ -1,29 +1,8 @@
 import { UNLIMITED } from '../../protocol/format.ts'
-
-interface DeploymentValues {
-  host: string
-  baseUrl: string
-  siteDomain: string
-  trustedProxies: number
-  proxyProtocol: object | undefined
-  httpsPort: number | undefined
-  tlsCertFile: string
-  dnsHook: string
-  siteCertificates: number | undefined
-  smtpUrl: string
-  reportEmail: string
-  anonymousPublishing: 'on' | 'off'
-  signUp: { kind: string }
-  data: string
-  chromium: string
-  chromiumSandbox: 'on' | 'off'
-  blobGrace: number
-  ownedFileBytes: number
-  ownedSiteBytes: number
-}
+import { type SettingValues, settings } from './setting-table.ts'
 
 /** What a service that other machines can reach lacks. */
-export function deploymentWarnings(values: DeploymentValues, defaultFileBytes: number): readonly string[] {
+export function deploymentWarnings(values: SettingValues): readonly string[] {
   const { baseUrl, siteDomain, smtpUrl, data } = values
   const warnings = []
   if (values.trustedProxies > 0 && EVERY_ADDRESS.has(values.host))
@@ -32,7 +11,8 @@ export function deploymentWarnings(values: DeploymentValues, defaultFileBytes: n
     )
   if (
     values.ownedFileBytes > values.ownedSiteBytes &&
-    isSetAndLimited(values.ownedFileBytes, defaultFileBytes)
+    // The default may exceed a limit of the site that the operator lowered.
+    ![settings.ownedFileBytes.defaultValue, UNLIMITED].includes(values.ownedFileBytes)
   )
     warnings.push('SLIPWAY_FILE_BYTES is larger than SLIPWAY_SITE_BYTES, which limits files as well')
   if (values.blobGrace < MIN_BACKUP_SECONDS)
@@ -73,11 +53,6 @@ const MIN_BACKUP_SECONDS = 60
 
 /** Values of SLIPWAY_HOST that listen on every network. */
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]'])
-
-/** The default may exceed a limit of the site that the operator lowered. */
-function isSetAndLimited(fileBytes: number, defaultFileBytes: number): boolean {
-  return fileBytes !== defaultFileBytes && fileBytes !== UNLIMITED
-}
 
 function isLoopback(host: string): boolean {
   return host === '[::1]' || host === '::1' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)

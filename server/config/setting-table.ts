@@ -33,6 +33,7 @@ import {
   origin,
   planName,
   program,
+  type Setting,
   scanner,
   secret,
   sender,
@@ -396,6 +397,10 @@ const NAMES: Partial<Record<string, string>> = {
 export const settings = Object.fromEntries(
   Object.entries(rows).map(([key, row]) => [key, { ...row, name: NAMES[key] ?? toName(key) }]),
 ) as { [Key in keyof typeof rows]: (typeof rows)[Key] & { name: string } }
+
+export type SettingValues = {
+  [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never
+}
 
 /** `SLIPWAY_SITE_DOMAIN` of `siteDomain`. */
 function toName(key: string): string {

@@ -58,6 +58,18 @@ function define<T>(defaultValue: T, description: string, read: (given: string) =
   return { defaultValue, description, read }
 }
 
+/** Text that is kept as it is given. */
+function checked(
+  isAllowed: (given: string) => boolean,
+  problem: string,
+  description: string,
+): SettingType<string> {
+  return define('', description, (given) => {
+    if (!isAllowed(given)) throw new Error(problem)
+    return given
+  })
+}
+
 export function text(defaultValue: string, description: string): SettingType<string> {
   return define(defaultValue, description, (given) => given)
 }
@@ -272,10 +284,8 @@ export function bytesOrPercent(description: string): SettingType<ReserveSize> {
 }
 
 export function mailAddress(description: string): SettingType<string> {
-  return define('', description, (given) => {
-    if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be an email address')
-    return given
-  })
+  const isAddress = (given: string) => /^[^\s<>@,]+@[^\s<>@,]+$/.test(given)
+  return checked(isAddress, 'it must be an email address', description)
 }
 
 /** An origin, without a trailing slash. */
@@ -305,13 +315,11 @@ export function color(description: string): SettingType<string> {
 }
 
 export function sender(description: string): SettingType<string> {
-  return define('', description, (given) => {
-    if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
-      throw new Error(
-        'it must be an email address, or a name and an email address: Slipway <slipway@example.org>',
-      )
-    return given
-  })
+  return checked(
+    (given) => /^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given),
+    'it must be an email address, or a name and an email address: Slipway <slipway@example.org>',
+    description,
+  )
 }
 
 export function address(description: string, schemes: string[], defaultValue = ''): SettingType<string> {
@@ -348,23 +356,22 @@ export function secret(description: string): SettingType<string> {
   return { ...setting, secret: true }
 }
 
+/** Never shown: it may have a password, even where it must not. */
 export function databaseUrl(description: string): SettingType<string> {
-  return parsedUrl(description, parseConnectionUrl)
+  return { ...parsed(description, parseConnectionUrl), secret: true }
 }
 
 export function bucketUrl(description: string): SettingType<string> {
-  return parsedUrl(description, parseBucketUrl)
+  return { ...parsed(description, parseBucketUrl), secret: true }
 }
 
 export function backupTarget(description: string): SettingType<string> {
-  const parse = (given: string) => given.startsWith('s3:') && parseBucketUrl(given)
-  const { secret: _, ...setting } = parsedUrl(description, parse)
-  return setting
+  return parsed(description, (given) => given.startsWith('s3:') && parseBucketUrl(given))
 }
 
-/** Never shown: it may have a password, even where it must not. `parse` throws a sentence without a subject. */
-function parsedUrl(description: string, parse: (given: string) => unknown): SettingType<string> {
-  const setting = define('', description, (given) => {
+/** `parse` throws a sentence without a subject. */
+function parsed(description: string, parse: (given: string) => unknown): SettingType<string> {
+  return define('', description, (given) => {
     try {
       parse(given)
     } catch (error) {
@@ -372,7 +379,6 @@ function parsedUrl(description: string, parse: (given: string) => unknown): Sett
     }
     return given
   })
-  return { ...setting, secret: true }
 }
 
 export function onOff(description: string): SettingType<'on' | 'off'> {
@@ -393,10 +399,7 @@ export function oneOf<T extends string>(
 }
 
 export function file(description: string): SettingType<string> {
-  return define('', description, (given) => {
-    if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
-    return given
-  })
+  return checked((given) => isFile(given, constants.R_OK), 'it must be a file that can be read', description)
 }
 
 export function certificateFile(description: string): SettingType<string> {
@@ -426,11 +429,7 @@ export function variableNames(description: string): SettingType<readonly string[
 }
 
 export function program(description: string): SettingType<string> {
-  return define('', description, (given) => {
-    if (!isAbsolute(given) || !isFile(given, constants.X_OK))
-      throw new Error('it must be the absolute path of an executable program')
-    return given
-  })
+  return checked(isProgram, 'it must be the absolute path of an executable program', description)
 }
 
 export type ScannerSetting =
@@ -444,7 +443,7 @@ export function scanner(description: string): SettingType<ScannerSetting | undef
     if (path !== undefined) return { kind: 'clamd', address: { path } }
     if (host !== undefined && Number(port) > 0 && Number(port) <= 65535)
       return { kind: 'clamd', address: { host, port: Number(port) } }
-    if (!isAbsolute(given) || !isFile(given, constants.X_OK))
+    if (!isProgram(given))
       throw new Error(
         'it must be the absolute path of an executable program, or clamd: with the path of a socket or a host and port',
       )
@@ -453,11 +452,8 @@ export function scanner(description: string): SettingType<ScannerSetting | undef
 }
 
 export function base64url(description: string): SettingType<string> {
-  const setting = define('', description, (given) => {
-    if (!/^[\w-]{16,}={0,2}$/.test(given)) throw new Error('it must be a key in base64url')
-    return given
-  })
-  return { ...setting, secret: true }
+  const isKey = (given: string) => /^[\w-]{16,}={0,2}$/.test(given)
+  return { ...checked(isKey, 'it must be a key in base64url', description), secret: true }
 }
 
 interface Quantity {
@@ -480,6 +476,10 @@ function quantity({ defaultValue, description, units, min, max, allowed }: Quant
       return value
     },
   }
+}
+
+function isProgram(path: string): boolean {
+  return isAbsolute(path) && isFile(path, constants.X_OK)
 }
 
 function isFile(path: string, mode: number): boolean {

@@ -4,7 +4,7 @@ import type { PlanTable } from '../accounts/plans.ts'
 import { deriveAccents, type ServiceBranding } from '../lib/branding.ts'
 import { deploymentWarnings } from './deployment-warnings.ts'
 import { findPlanProblems, resolvePlans } from './plan-settings.ts'
-import { settings } from './setting-table.ts'
+import { type SettingValues, settings } from './setting-table.ts'
 import { readValue, type Setting } from './setting-types.ts'
 import type { SettingsFile } from './settings-file.ts'
 
@@ -21,10 +21,6 @@ const REQUIRED_WITH_DATABASE = {
 } as const
 
 const PORT_SETTINGS = ['port', 'httpsPort', 'internalPort'] as const
-
-type SettingValues = {
-  [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer T> ? T : never
-}
 
 /** All settings of the service, read once and frozen. Sizes are bytes, times seconds. */
 export type Config = Readonly<
@@ -120,7 +116,7 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
     mailFrom: values.mailFrom || `${toPhrase(serviceName)} <slipway@${siteDomain}>`,
     dnsHookEnvironment: hookEnvironment(environment, { prefix: 'DNS_HOOK_', names: values.dnsHookVariables }),
     scanHookEnvironment: hookEnvironment(environment, { prefix: 'SCAN_HOOK_' }),
-    warnings: deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
+    warnings: deploymentWarnings(values),
   })
 }
 
