@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { Component } from '../lib/component.ts'
+import { Coalesced } from '../lib/share-result.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import { computeMac } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
@@ -39,8 +40,7 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
   readonly #timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
   readonly #waiting: StatsBuffer[] = []
   readonly #maxVisitorsPerDay = this.parts.maxVisitorsPerDay ?? MAX_VISITORS_PER_DAY
-  #writing: Promise<void> = Promise.resolve()
-  #next: Promise<void> | undefined
+  readonly #writes = new Coalesced(() => this.#write(), 0)
   #salt: { day: number; salt: string } | undefined
   /** New visitors of the current day over all nodes, as of the last write of this one. */
   #newVisitors = { day: 0, visitors: 0 }
@@ -60,12 +60,7 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
 
   /** Writes the counts so far. Resolves when that is done, or failed and logged; never rejects. */
   flush(): Promise<void> {
-    this.#next ??= this.#writing.then(() => {
-      this.#next = undefined
-      return this.#write()
-    })
-    this.#writing = this.#next
-    return this.#writing
+    return this.#writes.run()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@ import { formatBytes } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { shareRunning } from '../lib/share-result.ts'
 import { SECOND_MS } from '../lib/time.ts'
 
 /** Free space that publishing leaves alone: bytes, or percent of the disk. */
@@ -31,7 +32,7 @@ export class DiskReserve extends Component<{ folder: string; size: ReserveSize |
   /** Bytes that may be written before the reserve is reached, as last measured and written since. */
   #writableBytes = 0
   #measuredAt = Number.NEGATIVE_INFINITY
-  #measuring: Promise<void> | undefined
+  readonly #update = shareRunning(() => this.#measure())
 
   /**
    * Rejects with INSUFFICIENT_STORAGE unless `bytes` more can be written without touching the reserve. They count as
@@ -39,12 +40,8 @@ export class DiskReserve extends Component<{ folder: string; size: ReserveSize |
    */
   async assertSpace(bytes = 0): Promise<void> {
     if (this.#isOff()) return
-    if (performance.now() - this.#measuredAt >= MEASUREMENT_MS || this.#writableBytes < bytes) {
-      this.#measuring ??= this.#measure().finally(() => {
-        this.#measuring = undefined
-      })
-      await this.#measuring
-    }
+    if (performance.now() - this.#measuredAt >= MEASUREMENT_MS || this.#writableBytes < bytes)
+      await this.#update()
     if (this.#writableBytes < bytes) {
       const sentence =
         "The server's disk is almost full, so publishing is paused. Published sites stay online."

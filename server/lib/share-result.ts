@@ -16,6 +16,34 @@ export function shareResult<T>(
   }
 }
 
+/** Calls with the same first argument share the run that has not ended. */
+export function shareRunning<Args extends unknown[], T>(work: Work<Args, T>): Work<Args, T> {
+  return share(work, (run, forget) => run.then(forget, forget))
+}
+
+/** Calls with the same first argument share one result. A failure is not kept. */
+export function shareSuccess<Args extends unknown[], T>(work: Work<Args, T>): Work<Args, T> {
+  return share(work, (run, forget) => run.catch(forget))
+}
+
+type Work<Args extends unknown[], T> = (...args: Args) => Promise<T>
+
+function share<Args extends unknown[], T>(
+  work: Work<Args, T>,
+  watch: (run: Promise<T>, forget: () => void) => unknown,
+): Work<Args, T> {
+  const shared = new Map<unknown, Promise<T>>()
+  return (...args) => {
+    const [key] = args
+    const known = shared.get(key)
+    if (known) return known
+    const run = work(...args)
+    shared.set(key, run)
+    watch(run, () => void shared.delete(key))
+    return run
+  }
+}
+
 /** For reads that any client can cause: at most 20 a second. */
 export const READ_INTERVAL_MS = 50
 

@@ -17,6 +17,7 @@ import { type Accents, accentStyle, DEFAULT_ACCENT, type Logo } from '../lib/bra
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { escapeHtml, Html, html } from '../lib/html.ts'
+import { shareSuccess } from '../lib/share-result.ts'
 import { instructions } from './agent-files.ts'
 import { GUIDES } from './guides.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
@@ -74,7 +75,7 @@ interface FilledSite {
  * it. Pages are filled in again when the banner changes. UNAVAILABLE until it is built.
  */
 export class BuiltSite extends Component<BuiltSiteOptions> {
-  #builds: Promise<Builds> | undefined
+  readonly #builds = shareSuccess(readBuilds)
   #site: FilledSite | undefined
   #logo: StaticFile | undefined
 
@@ -102,8 +103,9 @@ export class BuiltSite extends Component<BuiltSiteOptions> {
     if (this.#site?.banner === banner) return this.#site.files
     const settings = { ...this.parts.settings, ...(shown && { banner: shown }) }
     const earlier = this.#site?.files
-    const files = this.#read().then(
-      async (builds) => new FilledFiles(builds, { ...this.parts, settings }, await earlier),
+    const files = this.#builds().then(
+      async (builds) =>
+        new FilledFiles({ builds, options: { ...this.parts, settings }, earlier: (await earlier)?.loaded }),
     )
     const site = { banner, files }
     this.#site = site
@@ -112,14 +114,6 @@ export class BuiltSite extends Component<BuiltSiteOptions> {
     })
     return files
   }
-
-  #read(): Promise<Builds> {
-    this.#builds ??= readBuilds().catch((error: unknown) => {
-      this.#builds = undefined
-      throw error
-    })
-    return this.#builds
-  }
 }
 
 async function readBuilds(): Promise<Builds> {
@@ -127,27 +121,23 @@ async function readBuilds(): Promise<Builds> {
   return { built, reference }
 }
 
+interface FilledFilesParts {
+  builds: Builds
+  options: BuiltSiteOptions
+  earlier: ReadonlyMap<string, Promise<StaticFile>> | undefined
+}
+
 /**
  * Fills in and compresses each file when it is first requested: all of them take seconds of CPU time. Files whose
  * content is that of `earlier` stay the same.
  */
-class FilledFiles {
-  readonly #builds: Builds
-  readonly #options: BuiltSiteOptions
+class FilledFiles extends Component<FilledFilesParts> {
   /** Pages contain settings, which may change with each start. */
-  readonly #modified: ReturnType<typeof toLastModified>
-  readonly #earlier: ReadonlyMap<string, Promise<StaticFile>> | undefined
+  readonly #modified = toLastModified(this.parts.options.clock())
   readonly loaded = new Map<string, Promise<StaticFile>>()
 
-  constructor(builds: Builds, options: BuiltSiteOptions, earlier: FilledFiles | undefined) {
-    this.#builds = builds
-    this.#options = options
-    this.#modified = toLastModified(options.clock())
-    this.#earlier = earlier?.loaded
-  }
-
   get(name: string): Promise<StaticFile> | undefined {
-    const { built, reference } = this.#builds
+    const { built, reference } = this.parts.builds
     const isBuilt = built.has(name) || (name.startsWith(DOCS) && reference.has(name))
     if (!isBuilt || /\.(br|zst|gz)$/.test(name)) return undefined
     const known = this.loaded.get(name)
@@ -160,9 +150,9 @@ class FilledFiles {
   }
 
   async #load(name: string): Promise<StaticFile> {
-    const { built } = this.#builds
-    const bytes = getContent(name, this.#builds, this.#options)
-    const known = await this.#earlier?.get(name)
+    const { built } = this.parts.builds
+    const bytes = getContent(name, this.parts.builds, this.parts.options)
+    const known = await this.parts.earlier?.get(name)
     if (known?.bodies.get(undefined)?.equals(bytes)) return known
     const bodies = new Map<Encoding | undefined, Buffer>([[undefined, bytes]])
     const encodings: Record<Encoding, { size: number } | null> = { br: null, zstd: null, gzip: null }
@@ -182,7 +172,7 @@ class FilledFiles {
       modified,
       policy: {
         ...publicPolicy({ publishedAt: modified, metadataChangedAt: modified }),
-        extraHeaders: securityHeaders(this.#options),
+        extraHeaders: securityHeaders(this.parts.options),
         cacheControl: name.startsWith('assets/') ? IMMUTABLE : 'no-cache',
       },
     })

@@ -8,6 +8,7 @@ import { EXCLUDED_NAMES } from '../../protocol/ignore/default-rules.ts'
 import { padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
+import { shareSuccess } from '../lib/share-result.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
 interface ClientDownloadOptions {
@@ -27,22 +28,15 @@ const PACKAGE_TAR = join(import.meta.dirname, '../../client/dist/package.tar')
  * publishes without it. Made on first use, then kept. UNAVAILABLE until the client is built.
  */
 export class ClientDownload extends Component<ClientDownloadOptions> {
-  #package: Promise<StaticFile> | undefined
-  readonly #scripts = new Map<ScriptName, Promise<StaticFile>>()
+  readonly #package = shareSuccess(() => this.#pack())
+  readonly #script = shareSuccess((name: ScriptName) => this.#writeScript(name))
 
   async getPackage(request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
-    // A failure is not cached.
-    this.#package ??= this.#pack().catch((error: unknown) => {
-      this.#package = undefined
-      throw error
-    })
-    return toPageResponse(await this.#package, request)
+    return toPageResponse(await this.#package(), request)
   }
 
   async getScript(name: ScriptName, request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
-    const script = this.#scripts.get(name) ?? this.#writeScript(name)
-    this.#scripts.set(name, script)
-    return toPageResponse(await script, request)
+    return toPageResponse(await this.#script(name), request)
   }
 
   async #pack(): Promise<StaticFile> {

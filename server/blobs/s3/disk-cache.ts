@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../lib/make-folder.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { shareRunning } from '../../lib/share-result.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 
 interface DiskCacheOptions {
@@ -38,8 +39,8 @@ export class DiskCache {
   #listedBytes = 0
   #writtenBytes = 0
   #writingBytes = 0
-  #evicting: Promise<void> | undefined
-  #shrinking: Promise<number> | undefined
+  readonly #evict = shareRunning(() => this.#makeRoom())
+  readonly #shrink = shareRunning(() => this.#evictTo((total) => total - this.#options.limit * FREE_SHARE))
 
   constructor(options: DiskCacheOptions) {
     this.#options = options
@@ -79,10 +80,7 @@ export class DiskCache {
       try {
         return await this.#options.reserve?.assertSpace(bytes)
       } catch (error) {
-        this.#shrinking ??= this.#shrink().finally(() => {
-          this.#shrinking = undefined
-        })
-        if ((await this.#shrinking) === 0) throw error
+        if ((await this.#shrink()) === 0) throw error
       }
     }
   }
@@ -114,19 +112,11 @@ export class DiskCache {
     })
   }
 
-  #evict(): Promise<void> {
+  async #makeRoom(): Promise<void> {
     const { limit, metrics } = this.#options
-    this.#evicting ??= this.#evictTo(() => limit * (1 - FREE_SHARE))
-      .then(() => undefined)
-      .catch(() => metrics.counter('slipway_disk_cache_failures_total', { operation: 'evict' }).add())
-      .finally(() => {
-        this.#evicting = undefined
-      })
-    return this.#evicting
-  }
-
-  #shrink(): Promise<number> {
-    return this.#evictTo((total) => total - this.#options.limit * FREE_SHARE)
+    await this.#evictTo(() => limit * (1 - FREE_SHARE)).catch(() =>
+      metrics.counter('slipway_disk_cache_failures_total', { operation: 'evict' }).add(),
+    )
   }
 
   async #evictTo(targetOf: (total: number) => number): Promise<number> {

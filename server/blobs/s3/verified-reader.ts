@@ -4,6 +4,7 @@ import type { S3Client } from '../../../packages/s3-client/client.ts'
 import { S3Error, WrongBytesError } from '../../../packages/s3-client/errors.ts'
 import { Component } from '../../lib/component.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { shareRunning } from '../../lib/share-result.ts'
 import type { BlobLocation, BlobState } from '../blobs.ts'
 import { DamagedBlobError, type DamageReport, type HashedRange } from '../damage.ts'
 import type { DiskCache } from './disk-cache.ts'
@@ -27,7 +28,10 @@ const MAX_MEMORY_BYTES = 32 * 2 ** 20
 /** Reads bytes by their hash: from memory, the disk cache or the bucket. None is returned that was not compared. */
 export class VerifiedReader extends Component<VerifiedReaderOptions> {
   readonly #memory = new SecondChanceCache<Buffer>(new MemoryBudget(MAX_MEMORY_BYTES))
-  readonly #fetches = new Map<string, Promise<Buffer>>()
+  /** By a name of the read. */
+  readonly #fetchOnce = shareRunning((_name: string, range: HashedRange, continues?: boolean) =>
+    this.#load(range, continues),
+  )
 
   /**
    * The piece of content at this number; content up to PIECE_BYTES is one piece. Rejects with an S3Error when the
@@ -67,21 +71,13 @@ export class VerifiedReader extends Component<VerifiedReaderOptions> {
   }
 
   /** The edge keeps small content in its own cache, so that it is kept in memory only where that is asked for. */
-  #read(range: HashedRange, { continues, isKept = false }: ReadOptions): Promise<Buffer> {
+  async #read(range: HashedRange, { continues, isKept = false }: ReadOptions): Promise<Buffer> {
     const kept = this.#memory.get(range.hash)
-    if (kept) return Promise.resolve(kept)
+    if (kept) return kept
     // A read that waits for a bucket that hangs is none for a reader that does not.
-    const key = `${range.hash} ${continues === true}`
-    const fetching = this.#fetches.get(key)
-    if (fetching) return fetching
-    const fetched = this.#load(range, continues)
-      .then((bytes) => {
-        if (isKept) this.#memory.set(range.hash, bytes, bytes.length)
-        return bytes
-      })
-      .finally(() => this.#fetches.delete(key))
-    this.#fetches.set(key, fetched)
-    return fetched
+    const bytes = await this.#fetchOnce(`${range.hash} ${continues === true}`, range, continues)
+    if (isKept) this.#memory.set(range.hash, bytes, bytes.length)
+    return bytes
   }
 
   async #load(range: HashedRange, continues?: boolean): Promise<Buffer> {

@@ -8,6 +8,7 @@ import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import { Component } from '../../lib/component.ts'
 import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
+import { Coalesced } from '../../lib/share-result.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
@@ -41,20 +42,16 @@ type ActivityRecorderParts = Pick<Parts, 'store' | 'log'> & {
 /** Adds what the metrics of this process have counted to the counts of the service. */
 export class ActivityRecorder extends Component<ActivityRecorderParts> implements AsyncDisposable {
   readonly #timer = setInterval(() => void this.record(), RECORD_INTERVAL_MS).unref()
+  readonly #records = new Coalesced(() => this.#record(), 0)
   #recorded = new Map<CountName, number>()
-  #recording: Promise<void> | undefined
 
   /** What the store cannot record is added later. */
   record(): Promise<void> {
-    this.#recording ??= this.#record().finally(() => {
-      this.#recording = undefined
-    })
-    return this.#recording
+    return this.#records.run()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
-    await this.#recording
     await this.record()
   }
 

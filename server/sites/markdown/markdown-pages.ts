@@ -7,6 +7,7 @@ import { Component } from '../../lib/component.ts'
 import { decodeUtf8 } from '../../lib/decode-utf8.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
+import { shareRunning } from '../../lib/share-result.ts'
 import type { Parts } from '../../parts.ts'
 import type { RenderedMarkdown } from './render-markdown.ts'
 
@@ -36,8 +37,8 @@ type MarkdownPagesParts = Pick<Parts, 'budget' | 'log'> & {
  */
 export class MarkdownPages extends Component<MarkdownPagesParts> {
   readonly #cache = new SecondChanceCache<{ rendered: RenderedMarkdown | undefined }>(this.parts.budget)
-  readonly #loads = new Map<string, Promise<RenderedMarkdown | undefined>>()
   readonly #semaphore = new Semaphore(RENDERINGS)
+  readonly #load = shareRunning((hash: string) => this.#semaphore.run(() => this.#renderBlob(hash)))
 
   /**
    * Undefined when the document is not UTF-8 or beyond the bounds, so that it is shown as text. UNAVAILABLE when it
@@ -46,22 +47,14 @@ export class MarkdownPages extends Component<MarkdownPagesParts> {
   async get({ hash, size }: Pick<StoredFile, 'hash' | 'size'>): Promise<RenderedMarkdown | undefined> {
     if (hash === undefined || size > MAX_SOURCE_BYTES) return undefined
     const known = this.#cache.get(hash)
-    if (known) return known.rendered
-    const loading = this.#loads.get(hash) ?? this.#load(hash)
-    return loading
+    return known ? known.rendered : this.#load(hash)
   }
 
-  #load(hash: string): Promise<RenderedMarkdown | undefined> {
-    const loading = this.#semaphore
-      .run(async () => {
-        const bytes = await this.parts.blobs.bytes(hash)
-        const rendered = bytes && (await this.#render(bytes))
-        if (bytes) this.#cache.set(hash, { rendered }, RESULT_BYTES + 2 * (rendered?.html.length ?? 0))
-        return rendered
-      })
-      .finally(() => this.#loads.delete(hash))
-    this.#loads.set(hash, loading)
-    return loading
+  async #renderBlob(hash: string): Promise<RenderedMarkdown | undefined> {
+    const bytes = await this.parts.blobs.bytes(hash)
+    const rendered = bytes && (await this.#render(bytes))
+    if (bytes) this.#cache.set(hash, { rendered }, RESULT_BYTES + 2 * (rendered?.html.length ?? 0))
+    return rendered
   }
 
   async #render(bytes: Buffer): Promise<RenderedMarkdown | undefined> {

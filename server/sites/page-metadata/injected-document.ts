@@ -9,6 +9,7 @@ import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { Component } from '../../lib/component.ts'
 import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
+import { shareRunning } from '../../lib/share-result.ts'
 import type { HeadInjection } from '../site-metadata.ts'
 
 const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
@@ -42,8 +43,8 @@ interface InjectionResult {
 /** Caches documents by their inputs within a budget, so that loading a site again parses nothing. */
 export class InjectedDocuments extends Component<{ blobs: BlobReader; budget: MemoryBudget }> {
   readonly #cache = new SecondChanceCache<InjectionResult>(this.parts.budget)
-  readonly #loads = new Map<string, Promise<InjectionResult>>()
   readonly #semaphore = new Semaphore(INJECTIONS)
+  readonly #load = shareRunning((key: string, injection: HeadInjection) => this.#inject(key, injection))
 
   /**
    * Undefined when the published document is to be served. UNAVAILABLE when that cannot be read, or when too many
@@ -51,21 +52,15 @@ export class InjectedDocuments extends Component<{ blobs: BlobReader; budget: Me
    */
   async get(injection: HeadInjection): Promise<InjectedDocument | undefined> {
     const key = injectionKey(injection)
-    const result = this.#cache.get(key) ?? (await (this.#loads.get(key) ?? this.#load(key, injection)))
+    const result = this.#cache.get(key) ?? (await this.#load(key, injection))
     return result.document
   }
 
-  #load(key: string, injection: HeadInjection): Promise<InjectionResult> {
-    const loading = this.#semaphore
-      .run(() => injectDocument(this.parts.blobs, injection))
-      .then((result) => {
-        const { document, obstacle } = result
-        if (document || obstacle) this.#cache.set(key, result, DOCUMENT_BYTES + (document?.head.length ?? 0))
-        return result
-      })
-      .finally(() => this.#loads.delete(key))
-    this.#loads.set(key, loading)
-    return loading
+  async #inject(key: string, injection: HeadInjection): Promise<InjectionResult> {
+    const result = await this.#semaphore.run(() => injectDocument(this.parts.blobs, injection))
+    const { document, obstacle } = result
+    if (document || obstacle) this.#cache.set(key, result, DOCUMENT_BYTES + (document?.head.length ?? 0))
+    return result
   }
 }
 
