@@ -95,50 +95,34 @@ async function* zipChunks(
 }
 
 function localHeader({ name }: Entry, time: number): Buffer {
-  const header = Buffer.alloc(30)
-  header.writeUInt32LE(0x04034b50, 0)
-  header.writeUInt16LE(VERSION_NEEDED, 4)
-  header.writeUInt16LE(FLAGS, 6)
-  header.writeUInt16LE(DEFLATE, 8)
-  header.writeUInt32LE(time, 10)
-  header.writeUInt16LE(name.length, 26)
-  return Buffer.concat([header, name])
+  const fields = [u32(0x04034b50), u16(VERSION_NEEDED, FLAGS, DEFLATE), u32(time, 0, 0, 0)]
+  return Buffer.concat([...fields, u16(name.length, 0), name])
 }
 
 function dataDescriptor({ crc, compressedSize, size }: Entry): Buffer {
-  const descriptor = Buffer.alloc(16)
-  descriptor.writeUInt32LE(0x08074b50, 0)
-  descriptor.writeUInt32LE(crc, 4)
-  descriptor.writeUInt32LE(compressedSize, 8)
-  descriptor.writeUInt32LE(size, 12)
-  return descriptor
+  return u32(0x08074b50, crc, compressedSize, size)
 }
 
 function directoryHeader({ name, offset, crc, compressedSize, size }: Entry, time: number): Buffer {
-  const header = Buffer.alloc(46)
-  header.writeUInt32LE(0x02014b50, 0)
-  header.writeUInt16LE(MADE_ON_UNIX, 4)
-  header.writeUInt16LE(VERSION_NEEDED, 6)
-  header.writeUInt16LE(FLAGS, 8)
-  header.writeUInt16LE(DEFLATE, 10)
-  header.writeUInt32LE(time, 12)
-  header.writeUInt32LE(crc, 16)
-  header.writeUInt32LE(compressedSize, 20)
-  header.writeUInt32LE(size, 24)
-  header.writeUInt16LE(name.length, 28)
-  header.writeUInt32LE(REGULAR_FILE, 38)
-  header.writeUInt32LE(offset, 42)
-  return Buffer.concat([header, name])
+  const fields = [u32(0x02014b50), u16(MADE_ON_UNIX, VERSION_NEEDED, FLAGS, DEFLATE)]
+  const place = [u16(name.length, 0, 0, 0, 0), u32(REGULAR_FILE, offset)]
+  return Buffer.concat([...fields, u32(time, crc, compressedSize, size), ...place, name])
 }
 
 function endOfDirectory(entries: number, length: number, offset: number): Buffer {
-  const end = Buffer.alloc(22)
-  end.writeUInt32LE(0x06054b50, 0)
-  end.writeUInt16LE(entries, 8)
-  end.writeUInt16LE(entries, 10)
-  end.writeUInt32LE(length, 12)
-  end.writeUInt32LE(offset, 16)
-  return end
+  return Buffer.concat([u32(0x06054b50), u16(0, 0, entries, entries), u32(length, offset), u16(0)])
+}
+
+function u16(...numbers: number[]): Buffer {
+  const bytes = Buffer.alloc(2 * numbers.length)
+  for (const [index, number] of numbers.entries()) bytes.writeUInt16LE(number, 2 * index)
+  return bytes
+}
+
+function u32(...numbers: number[]): Buffer {
+  const bytes = Buffer.alloc(4 * numbers.length)
+  for (const [index, number] of numbers.entries()) bytes.writeUInt32LE(number, 4 * index)
+  return bytes
 }
 
 /** Time and date in UTC, in units of two seconds. */
