@@ -132,11 +132,9 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     location: BlobLocation,
     read: (location: BlobLocation) => Promise<T>,
   ): Promise<T> {
-    try {
-      return await read(location)
-    } catch (error) {
-      throw translateReadError(location, error as Error)
-    }
+    return read(location).catch((error: Error) => {
+      throw translateReadError(location, error)
+    })
   }
 
   function translateReadError(location: BlobLocation, error: Error): Error {
@@ -484,12 +482,8 @@ function isShard(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name)
 }
 
-async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    translateError(error)
-  }
+function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch(translateError)
 }
 
 const UNAVAILABLE_CODES = new Set(['EIO', 'EROFS', 'EACCES', 'EMFILE', 'ENFILE'])

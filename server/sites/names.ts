@@ -18,7 +18,7 @@ import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.t
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
 import { isPreviewName, PREVIEW_NAME_RULE } from './preview.ts'
-import { isGeneratedSlug } from './slug.ts'
+import { isGeneratedSlug, LABEL_PATTERN } from './slug.ts'
 
 /** Afterwards no account gets the former name again. */
 const REDIRECT_DAYS = 30
@@ -193,9 +193,6 @@ function nameExpired(name: string): ApiError {
   )
 }
 
-/** Letters, digits and single hyphens: two hyphens separate the name of a version from that of its site. */
-const NAME_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
-
 /** Names that visitors, browsers or mail servers take for parts of a service. */
 const RESERVED_NAMES = `
   abuse account accounts admin administrator api app apps assets auth autoconfig autodiscover billing cdn claim
@@ -237,7 +234,7 @@ export class NamePolicy {
     const { length } = name
     if (length < MIN_NAME_LENGTH || length > MAX_NAME_LENGTH)
       return `must have ${MIN_NAME_LENGTH} to ${MAX_NAME_LENGTH} characters`
-    if (!NAME_PATTERN.test(name))
+    if (!LABEL_PATTERN.test(name))
       return 'must consist of lowercase letters, digits and single hyphens, and begin and end with a letter or digit'
     if (isGeneratedSlug(name))
       return 'must not have the form of a generated name, such as amber-harbor-k7x3m2'

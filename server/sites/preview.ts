@@ -7,6 +7,7 @@ import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
+import { LABEL_PATTERN } from './slug.ts'
 import type { UrlBuilder } from './urls.ts'
 import { deleteVersions } from './version.ts'
 
@@ -19,14 +20,11 @@ export const MAX_PREVIEW_NAME_LENGTH = 25
 /** Of two characters, it would be the prefix of a reserved label, such as `xn--` (RFC 5890, 2.3.1). */
 const MIN_PREVIEW_NAME_LENGTH = 3
 
-/** A host label without two hyphens in a row, which separate it from the slug. */
-const PREVIEW_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
-
 export const PREVIEW_NAME_RULE = `must have ${MIN_PREVIEW_NAME_LENGTH} to ${MAX_PREVIEW_NAME_LENGTH} lowercase letters, digits and single hyphens, such as pr-42, and begin and end with a letter or digit: it is a part of a host name`
 
 export function isPreviewName(text: string): boolean {
   const { length } = text
-  return length >= MIN_PREVIEW_NAME_LENGTH && length <= MAX_PREVIEW_NAME_LENGTH && PREVIEW_NAME.test(text)
+  return length >= MIN_PREVIEW_NAME_LENGTH && length <= MAX_PREVIEW_NAME_LENGTH && LABEL_PATTERN.test(text)
 }
 
 /** The version that a preview shows; otherwise, and at first, the live one. */

@@ -250,14 +250,12 @@ export class Sites extends Component<SitesParts> {
 
   async #summaries(sites: readonly Site[]): Promise<Omit<SiteSummary, 'role' | 'suspension'>[]> {
     const { read } = this.parts.store
-    const pending = new Map<string, VersionHeader>()
-    for (const version of await read.versions.listNewestPending(sites.map((site) => site.slug))) {
-      pending.set(version.slug, version)
-    }
-    const openThreads = await read.reviews.openThreads(sites.map((site) => site.slug))
-    const live = new Map<string, VersionHeader>()
-    const ids = sites.flatMap((site) => site.liveVersionId ?? [])
-    for (const version of await read.versions.headers(ids)) live.set(version.id, version)
+    const slugs = sites.map((site) => site.slug)
+    const newestPending = await read.versions.listNewestPending(slugs)
+    const pending = new Map(newestPending.map((version) => [version.slug, version]))
+    const openThreads = await read.reviews.openThreads(slugs)
+    const headers = await read.versions.headers(sites.flatMap((site) => site.liveVersionId ?? []))
+    const live = new Map(headers.map((version) => [version.id, version]))
     return sites.map((site) => {
       const waiting = pending.get(site.slug)
       const current = site.liveVersionId ? live.get(site.liveVersionId) : undefined

@@ -16,8 +16,8 @@ const NOUNS =
 
 const SUFFIX_ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz'
 
-/** A host label. Two hyphens in a row separate a version id from its slug. */
-const SLUG_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
+/** Slugs and preview names: a host label without two hyphens in a row, which separate a version from its slug. */
+export const LABEL_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 /** Random, such as `amber-harbor-k7x3m2`: readable, one of about five thousand billion. */
 export function newSlug(): string {
@@ -33,7 +33,7 @@ export function isGeneratedSlug(text: string): boolean {
 
 /** Whether a text has the form of a slug and is worth a lookup in the store. */
 export function isSlug(text: string): boolean {
-  return text.length <= MAX_NAME_LENGTH && SLUG_PATTERN.test(text)
+  return text.length <= MAX_NAME_LENGTH && LABEL_PATTERN.test(text)
 }
 
 function words(text: string): string[] {

@@ -164,13 +164,19 @@ export function findReplaced(
   )
 }
 
-/** The bytes of contents that a site has just begun to reference, without those that another site of its owner has. */
+/** The bytes of contents that a site references first or no longer, without those that another site of its owner has. */
 export async function countNewBytes(
   tx: WriteTransaction,
   { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
   contents: readonly { hash: string; size: number }[],
 ): Promise<number> {
-  return sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size])))
+  const sizes = new Map(contents.map(({ hash, size }) => [hash, size]))
+  const hashes = [...sizes.keys()]
+  const others =
+    ownerId === null || hashes.length === 0
+      ? undefined
+      : await tx.references.heldBeside(slug, ownerId, hashes)
+  return hashes.reduce((sum, hash) => (others?.has(hash) ? sum : sum + sizes.get(hash)!), 0)
 }
 
 /** Removes references to those blobs that no version of the site needs any more. Returns them. */
@@ -204,10 +210,7 @@ export async function removeVersions(
   }
   const released = await releaseBlobs(tx, slug, { hashes: [...new Set([...counted, ...documents])], now })
   const contents = released.filter(({ hash }) => counted.has(hash))
-  return (
-    versionBytes +
-    (await sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size]))))
-  )
+  return versionBytes + (await countNewBytes(tx, { slug, ownerId }, contents))
 }
 
 /**
@@ -234,19 +237,6 @@ export async function sumVersions(
     sum += await countRecord(queries, { ownerId }, id)
   }
   return sum
-}
-
-async function sumOwn(
-  tx: WriteTransaction,
-  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
-  sizes: ReadonlyMap<string, number>,
-): Promise<number> {
-  const hashes = [...sizes.keys()]
-  const others =
-    ownerId === null || hashes.length === 0
-      ? undefined
-      : await tx.references.heldBeside(slug, ownerId, hashes)
-  return hashes.reduce((sum, hash) => (others?.has(hash) ? sum : sum + sizes.get(hash)!), 0)
 }
 
 /** Contract, "Serving", 4. */

@@ -33,18 +33,10 @@ export async function migrate(
   })
 }
 
-export async function createMigrationTables({ schema }: Kysely<Schema>): Promise<void> {
-  await schema
-    .createTable('applied_migrations')
-    .ifNotExists()
-    .addColumn('name', 'text', (c) => c.primaryKey())
-    .addColumn('applied_at', 'bigint', (c) => c.notNull())
-    .execute()
-  await schema
-    .createTable('schema_compatibility')
-    .ifNotExists()
-    .addColumn('oldest', 'text', (c) => c.notNull())
-    .execute()
+export async function createMigrationTables(db: Kysely<Schema>): Promise<void> {
+  const columns = sql`name text primary key, applied_at bigint not null`
+  await sql`create table if not exists applied_migrations (${columns})`.execute(db)
+  await sql`create table if not exists schema_compatibility (oldest text not null)`.execute(db)
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type WhereInterface,
 } from 'kysely'
 import { type Schema, TABLES } from './schema.ts'
-import { type Compiled, compile, toBatches } from './statement.ts'
+import { type Compiled, compile, MAX_COMPILED_ROWS, toBatches } from './statement.ts'
 import type { Entity, EntityOf, Fields, Table } from './table.ts'
 
 type TableName = keyof typeof TABLES
@@ -46,9 +46,6 @@ type AnySchema = Record<string, Values>
 type Select = SelectQueryBuilder<AnySchema, string, object>
 
 type Matches = (e: ExpressionBuilder<AnySchema, string>) => Expression<SqlBool>
-
-/** More are rare, and each number of them would be a statement of its own. */
-const MAX_COMPILED_ROWS = 8
 
 const COMPILED = new WeakMap<object, Map<string, Compiled>>()
 

@@ -50,7 +50,7 @@ export function statement<Values extends unknown[], Query extends Compilable<unk
 }
 
 /** More are rare, and each number of them would be a statement of its own. */
-const MAX_COMPILED_ROWS = 8
+export const MAX_COMPILED_ROWS = 8
 
 interface Rows extends Compilable<unknown> {
   execute(): Promise<unknown>

@@ -526,7 +526,7 @@ const ROWS: readonly Row[] = [
   ['adds the reload script to the promoted site', 'server/edge/resolve/site-resolver.ts', 'SiteResolver.#loadPreview', 'if (isId(label)) {', 'if (false) {', 'test/edge/live-reload.test.ts'],
   ['exceeds the bytes of a quota', 'server/store/queries/usage.ts', 'ADD', '`usage.bytes + excluded.bytes <= ${maxBytes}`', '`usage.bytes <= ${maxBytes}`', QUOTAS],
   ['exceeds the sites of a quota', 'server/store/queries/usage.ts', 'ADD', '`usage.sites + excluded.sites <= ${maxSites}`', '`usage.sites <= ${maxSites}`', QUOTAS],
-  ['counts a content once for each site of an account', 'server/sites/version.ts', 'sumOwn', 'others?.has(hash) ? sum : sum + sizes.get(hash)!', 'sum + sizes.get(hash)!', QUOTAS],
+  ['counts a content once for each site of an account', 'server/sites/version.ts', 'countNewBytes', 'others?.has(hash) ? sum : sum + sizes.get(hash)!', 'sum + sizes.get(hash)!', QUOTAS],
   ['counts a content again that the site has', 'server/publish/finalize.ts', 'takeUploads', '!isReferenced', 'true', QUOTAS],
   ['counts injected documents', 'server/sites/version.ts', 'removeVersions', 'released.filter(({ hash }) => counted.has(hash))', 'released', QUOTAS],
   ['counts an upload and the contents it brought', 'server/publish/finalize.ts', 'Finalizer.#commit', 'ready.newBytes - uploads', 'ready.newBytes', QUOTAS],
