@@ -59,6 +59,10 @@ export async function prune(target: BackupTarget, keep: number, service?: string
     const body = bodies.adopt(await openList(target, manifest), (one) => one.destroy())
     lists.push(new AscendingFiles(parseFileList(body)))
   }
+  const isNamed = async (name: string) => {
+    for (const list of lists) if (await list.find(name)) return true
+    return false
+  }
   await removeManifests(target, removed)
   await target.flush()
   const roots = new Set(kept.flatMap(({ database, list }) => [database, list].map(({ hash }) => hash)))
@@ -69,8 +73,7 @@ export async function prune(target: BackupTarget, keep: number, service?: string
     unnamed = []
   }
   for await (const { name, size } of target.list(CONTENTS)) {
-    const found = await Promise.all(lists.map((list) => list.find(name)))
-    if (found.some(Boolean) || roots.has(name.slice(name.lastIndexOf('/') + 1))) continue
+    if (roots.has(name.slice(name.lastIndexOf('/') + 1)) || (await isNamed(name))) continue
     unnamed.push(name)
     result.files++
     result.bytes += size

@@ -28,8 +28,11 @@ export async function checkFolder(config: Config): Promise<CheckResult[]> {
 }
 
 function isWritableFolder(path: string): boolean {
-  const isAccessible = attempt(() => accessSync(path, constants.W_OK) ?? true) === true
-  return isAccessible && statSync(path).isDirectory()
+  const stats = attempt(() => {
+    accessSync(path, constants.W_OK)
+    return statSync(path)
+  })
+  return stats?.isDirectory() === true
 }
 
 const FLUSHES = 10
