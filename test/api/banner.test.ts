@@ -57,6 +57,18 @@ describe('the banner of the operator', () => {
     assert.deepEqual(await shown(), { level: 'info', text: 'Short', link: null })
     assert.deepEqual((await admin('DELETE')).json, { banner: null })
     assert.equal(await shown(), undefined)
+    const log = await api.request('GET', '/api/admin/audit?limit=3', { key })
+    assert.deepEqual(
+      log.json.rows.map(({ action, details }: { action: string; details?: { text: string } }) => [
+        action,
+        details?.text,
+      ]),
+      [
+        ['banner.clear', undefined],
+        ['banner.set', 'Short'],
+        ['banner.set', HOSTILE],
+      ],
+    )
   })
 
   test('is that of another process within a second', async () => {
