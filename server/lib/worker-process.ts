@@ -43,6 +43,7 @@ export class WorkerProcess<Message extends Serializable, Answer>
     const child = this.#child
     try {
       child.channel?.ref()
+      child.ref()
       child.send(message)
       const [answer] = await once(child, 'message', { signal })
       return answer as Answer
@@ -51,6 +52,7 @@ export class WorkerProcess<Message extends Serializable, Answer>
       throw error
     } finally {
       child.channel?.unref()
+      child.unref()
       if (this.#child) this.#idleTimer = setTimeout(() => this.#end(), this.parts.idleTimeoutMs).unref()
     }
   }
@@ -87,10 +89,11 @@ export class WorkerProcess<Message extends Serializable, Answer>
     child?.disconnect()
   }
 
-  /** At the lowest priority, an exit may take long. */
+  /** Ends the wait for an answer at once: at the lowest priority, an exit may take long. */
   #kill(child: ChildProcess): void {
     this.#forget(child)
     child.kill('SIGKILL')
+    child.emit('error', new Error('The process was ended'))
   }
 
   #forget(child: ChildProcess): void {

@@ -72,7 +72,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   ],
   'the position of a sweep that changes nothing else': ['server/jobs/verify-blobs.ts saveCursor'],
   'one statement about an object, which is true at any time': [
-    'server/backends.ts openBackends',
+    'server/backends.ts openBlobs',
     'server/jobs/verify-blobs.ts verifyRecord',
   ],
   'one statement, at the first start with another certificate authority': [

@@ -122,7 +122,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/jobs/account-deletion.ts deleteAccount address',
   'server/operations/moderation/reports.ts add site',
   'server/operations/moderation/suspensions.ts changeAccount account',
-  'server/operations/moderation/suspensions.ts changeSitesOf site',
+  'server/operations/moderation/suspensions.ts #changeSitesOf site',
   'server/operations/moderation/blocks.ts add counter',
   'server/operations/moderation/blocks.ts #remove counter',
   'server/operations/moderation/reports.ts #recordEmail site',

@@ -227,7 +227,7 @@ describe('a cache holds no more memory than it accounts for', () => {
           path: 'a',
           hash,
           size,
-          location: toLocation('a', size),
+          location: { ...toLocation('a', size), object: `${number}` },
           injected,
         })) as ChunkReader
         for (let part = await pieces.next(); part; part = await pieces.next());
