@@ -85,9 +85,7 @@ export function openSharedDatabase(config: Config, startOptions: StartOptions): 
   const open = async () => {
     const database = await openDatabase(config, startOptions)
     await assertSameFleet(config, database)
-    const settings = new FleetSettings(config, database.secret)
-    await settings.warn(database.store, log)
-    await settings.store(database.store)
+    await new FleetSettings(config, database.secret).store(database.store)
     return database
   }
   return waitForDatabase(open, { log, signal })

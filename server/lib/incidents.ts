@@ -74,6 +74,16 @@ export const INCIDENTS = {
     began: 'other nodes do not report themselves any more',
     ended: 'all nodes report themselves again, or have been stopped',
   },
+  'settings-differ': {
+    level: 'warn',
+    began: 'this node and the one that started last have different settings',
+    ended: 'this node and the others have the same settings again',
+  },
+  'clock-differs': {
+    level: 'error',
+    began: 'the clock of this machine and that of the database differ',
+    ended: 'the clock of this machine and that of the database agree again',
+  },
 } as const satisfies Record<string, Incident>
 
 export type IncidentName = keyof typeof INCIDENTS

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readConfig } from '../../server/config/settings.ts'
-import { Incidents } from '../../server/lib/incidents.ts'
-import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { INCIDENTS, Incidents } from '../../server/lib/incidents.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import type { Secrets } from '../../server/lib/tokens.ts'
 import {
@@ -14,6 +14,7 @@ import {
 import { NodeReporter } from '../../server/operations/fleet/nodes.ts'
 import { openStore } from '../store/test-database.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 
@@ -64,19 +65,13 @@ describe('settings that all nodes have in common', requires('postgres'), () => {
     assert.deepEqual(await findDifferentSettings(store, COMMON), ['SLIPWAY_BASE_URL'])
   })
 
-  test('of plans, limits and branding may differ, with one warning to each node until they are equal again', async () => {
+  test('of plans, limits and branding may differ, and a node says so while one with others that started later runs', async () => {
     await using store = await freshStore()
     const plans = (first: string, second: string) =>
       `{"team":{"sites":5,"domains":2},${first}:{},${second}:{}}`
     const node = (environment: Record<string, string>, secret: Secrets = COMMON.secret) => {
-      const warnings: unknown[] = []
-      const log = { warn: (_: string, fields?: LogFields) => void warnings.push(fields?.settings) }
       const settings = new FleetSettings(readConfig(environment), secret)
-      const compare = async () => {
-        await settings.warn(store, log)
-        return warnings.splice(0)
-      }
-      return { settings, compare }
+      return { settings, compare: async () => settings.findDifferent(await store.read.sharedSettings.list()) }
     }
     const equal = { SLIPWAY_PLANS: plans('"a"', '"b"'), SLIPWAY_PORT: '80' }
     const first = node(equal)
@@ -94,23 +89,43 @@ describe('settings that all nodes have in common', requires('postgres'), () => {
       SLIPWAY_CACHE_BYTES: '2MB',
     }
     const other = node(changed)
-    const names = ['SLIPWAY_COLOR, SLIPWAY_PLANS, SLIPWAY_VERSIONS_KEPT']
-    assert.deepEqual([await other.compare(), await other.compare()], [names, []])
+    const names = ['SLIPWAY_COLOR', 'SLIPWAY_PLANS', 'SLIPWAY_VERSIONS_KEPT']
+    assert.deepEqual(await other.compare(), names)
     assert.deepEqual(await findDifferentSettings(store, COMMON), [])
     await other.settings.store(store)
-    {
-      const warned = Promise.withResolvers<unknown>()
-      const log = makeLog({ level: 'warn', text: false, write: warned.resolve })
-      const metrics = new Metrics()
-      const parts = { store, metrics, log, incidents: new Incidents({ log, metrics }) }
-      const { settings } = node(equal)
-      await using _ = new NodeReporter({ ...parts, settings, host: 'one:8080', release: '1' })
-      assert.match(String(await warned.promise), new RegExp(`"settings":"${names[0]}"`), 'a running node')
-    }
-    assert.deepEqual([await first.compare(), await first.compare()], [names, []])
     assert.deepEqual(await node(changed).compare(), [], 'a node whose settings were changed too')
     await first.settings.store(store)
-    assert.deepEqual(await first.compare(), [])
+    await using nodes = new AsyncDisposableStack()
+    const run = ({ settings }: typeof first, host: string) => {
+      const lines: Record<string, unknown>[] = []
+      const log = makeLog({ level: 'info', text: false, write: (line) => void lines.push(JSON.parse(line)) })
+      const metrics = new Metrics()
+      const incidents = nodes.use(new Incidents({ log, metrics }))
+      const reporter = nodes.use(
+        new NodeReporter({ store, metrics, log, incidents, settings, host, release: '1', intervalMs: 1 }),
+      )
+      const untilLogged = (count: number) =>
+        waitFor(async () => {
+          await incidents.check()
+          return lines.length === count
+        })
+      return { lines, reporter, untilLogged }
+    }
+    const running = run(first, 'one:8080')
+    await waitFor(async () => (await store.read.nodes.list()).length === 1)
+    const odd = run(other, 'other:8080')
+    await running.untilLogged(1)
+    assert.deepEqual(await first.compare(), names, 'as `check` finds while the other node runs')
+    await odd.reporter[Symbol.asyncDispose]()
+    await running.untilLogged(2)
+    assert.deepEqual(
+      running.lines.map(({ message, settings }) => [message, settings]),
+      [INCIDENTS['settings-differ'].began, INCIDENTS['settings-differ'].ended].map((message) => [
+        message,
+        names.join(', '),
+      ]),
+    )
+    assert.deepEqual([odd.lines, await first.compare()], [[], []])
   })
 
   test('of nodes that start at the same time are those of one of them', async () => {

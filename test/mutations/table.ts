@@ -268,6 +268,8 @@ const ROWS: readonly Row[] = [
   ['ends when the database is unreachable', 'server/operations/fleet/wait-for-database.ts', 'waitForDatabase', 'if (!isTemporary(error)) throw error', 'throw error', 'test/fleet/start.test.ts'],
   ['logs each visit of an outage', 'server/lib/log.ts', 'isUnavailable', "error.code === 'UNAVAILABLE'", 'false', 'test/lib/log.test.ts'],
   ['does not say that an incident is over', 'server/lib/incidents.ts', 'Incidents.#accept', 'this.#log.info(', 'void (', 'test/operator/incidents.test.ts'],
+  ['says nothing of a wrong clock', 'server/operations/fleet/nodes.ts', 'NodeReporter.constructor', 'machineClock() - store.clock()', '0', 'test/operator/incidents.test.ts'],
+  ['compares settings with those of a node that has stopped', 'server/operations/fleet/nodes.ts', 'NodeReporter.#compareSettings', 'later.some(isRunning)', 'true', 'test/fleet/shared-settings.test.ts', 'test/operator/incidents.test.ts'],
   ['never tells of a silent node', 'server/operations/fleet/nodes.ts', 'listSilent', 'hosts.difference(reporting)', 'hosts.difference(hosts)', 'test/operator/incidents.test.ts'],
   ['lists nodes that have stopped', 'server/operations/fleet/nodes.ts', 'NodeReporter.Symbol.asyncDispose', 'nodes.remove(this.#id)', "nodes.remove('')", 'test/fleet/start.test.ts'],
   ['finds nothing wrong with settings of another fleet', 'server/operations/check/check.ts', 'checkFleet', 'different.length > 0', 'different.length > 9', 'test/fleet/check.test.ts'],

@@ -6,11 +6,14 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { readConfig } from '../../server/config/settings.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { INCIDENTS, type IncidentName, Incidents } from '../../server/lib/incidents.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { METRICS } from '../../server/lib/metric-table.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
+import { HOUR_MS } from '../../server/lib/time.ts'
+import { FleetSettings } from '../../server/operations/fleet/fleet-settings.ts'
 import { NodeReporter } from '../../server/operations/fleet/nodes.ts'
 import { readDescriptors } from '../../server/operations/telemetry/process-metrics.ts'
 import { nodeSettings } from '../database-faults/node-settings.ts'
@@ -203,9 +206,13 @@ const PLAYS: Play[] = [
     },
   },
   {
-    what: 'a node ends without a word',
-    incidents: ['node-silent'],
-    says: { 'node-silent': { nodes: 'other:8080' } },
+    what: 'a node ends without a word, and another one with other settings and another clock runs',
+    incidents: ['node-silent', 'settings-differ', 'clock-differs'],
+    says: {
+      'node-silent': { nodes: 'other:8080' },
+      'settings-differ': { settings: 'SLIPWAY_COLOR' },
+      'clock-differs': { secondsAhead: -301 },
+    },
     async play(stack) {
       const { path } = stack.use(await memoryFolder())
       const store = stack.use(await openTestStore({ folder: path, clock: Date.now }))
@@ -215,18 +222,34 @@ const PLAYS: Play[] = [
         metrics: new Metrics(),
       }
       const incidents = new Incidents(parts)
+      const machine = { aheadMs: 0 }
       stack.use(
-        new NodeReporter({ ...parts, store, incidents, host: 'one:8080', release: '1', intervalMs: 1 }),
+        new NodeReporter({
+          ...{ ...parts, store, incidents, host: 'one:8080', release: '1', intervalMs: 1 },
+          settings: new FleetSettings(readConfig({}), 'a secret'),
+          machineClock: () => store.clock() + machine.aheadMs,
+        }),
       )
       const report = (seenAt: number) =>
         store.execute('relaxed', ({ nodes }) =>
           nodes.report({ id: 'other', host: 'other:8080', release: '1', startedAt: 0, seenAt, numbers: {} }),
         )
+      const later = store.clock() + HOUR_MS
+      const odd = { id: 'odd', host: 'odd:8080', release: '1', startedAt: later, seenAt: later, numbers: {} }
       return {
         log,
         check: () => incidents.check(),
-        begin: () => report(store.clock() - 60_000),
-        end: () => report(store.clock()),
+        async begin() {
+          machine.aheadMs = -301_000
+          await report(store.clock() - 60_000)
+          await store.execute('relaxed', ({ nodes }) => nodes.report(odd))
+          await new FleetSettings(readConfig({ SLIPWAY_COLOR: '#0b5a75' }), 'a secret').store(store)
+        },
+        async end() {
+          machine.aheadMs = -150_000
+          await report(store.clock())
+          await store.execute('relaxed', ({ nodes }) => nodes.remove(odd.id))
+        },
       }
     },
   },

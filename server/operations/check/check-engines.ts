@@ -1,5 +1,6 @@
 import type { BucketFacts } from '../../blobs/s3/inspect.ts'
-import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
+import { SECOND_MS } from '../../lib/time.ts'
+import { MAX_CLOCK_OFFSET_MS } from '../fleet/nodes.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 const REMEDIES: Record<string, string> = {
@@ -38,8 +39,6 @@ export async function checkAuthority(
   }
 }
 
-/** Signatures of requests to S3 are valid for 15 minutes; a certificate authority expects less. */
-const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
 const USUAL_CLOCK_OFFSET_MS = 2 * SECOND_MS
 
 export function checkClock(other: string, offsetMs: number): CheckResult {

@@ -1,7 +1,6 @@
 import { parseBucketUrl } from '../../../packages/s3-client/bucket-url.ts'
 import { FLEET_KEYS, type KeyOfScope, settings } from '../../config/setting-table.ts'
 import { type Config, ConfigError } from '../../config/settings.ts'
-import type { Log } from '../../lib/log.ts'
 import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
 import type { SharedSetting } from '../../store/tables/nodes.ts'
@@ -10,7 +9,6 @@ import type { SharedSetting } from '../../store/tables/nodes.ts'
 export class FleetSettings {
   /** By name, that of the present secret first. Signed, because a value may be guessed. */
   readonly #own: ReadonlyMap<string, readonly [string, ...string[]]>
-  #logged = ''
 
   constructor(config: Config, secret: Secrets) {
     const signer = new Signer(secret, 'fleet settings')
@@ -27,15 +25,6 @@ export class FleetSettings {
       .filter(({ name, fingerprint }) => !(this.#own.get(name) ?? [fingerprint]).includes(fingerprint))
       .map(({ name }) => name)
       .sort()
-  }
-
-  /** Logs each difference once. */
-  async warn(store: Store, log: Pick<Log, 'warn'>): Promise<void> {
-    const different = this.findDifferent(await store.read.sharedSettings.list()).join(', ')
-    const isNew = different !== '' && different !== this.#logged
-    this.#logged = different
-    if (!isNew) return
-    log.warn('this node and the one that started last have different settings', { settings: different })
   }
 
   /** Other nodes then compare their settings with these. */

@@ -13,9 +13,20 @@ type NodeReporterParts = Pick<Parts, 'store' | 'log'> & {
   host: string
   release: string
   intervalMs?: number
+  /** The clock of the machine, in milliseconds since 1970. */
+  machineClock?: () => number
 }
 
 const REPORT_INTERVAL_MS = 10_000
+
+/**
+ * Of the machine. Signatures of requests to S3 are valid for 15 minutes, and a certificate authority expects less; everything
+ * else uses the clock of the database.
+ */
+export const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
+
+/** The part of it at which the incident ends. */
+const ENDING_SHARE = 1 / 2
 
 /** The operator lists all nodes with `slipway-server nodes`. */
 export class NodeReporter implements AsyncDisposable {
@@ -25,6 +36,7 @@ export class NodeReporter implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout
   #reporting: Promise<void>
   #silent: string[] = []
+  #different: string[] = []
   /** When a report of this node last failed, by the clock of the store: then the others could not report either. */
   #failedAt = 0
   /** By the clock of the store. */
@@ -32,18 +44,33 @@ export class NodeReporter implements AsyncDisposable {
   #isReplaceable = false
 
   constructor(parts: NodeReporterParts) {
-    const { store, incidents, intervalMs = REPORT_INTERVAL_MS } = parts
+    const { store, incidents, intervalMs = REPORT_INTERVAL_MS, machineClock = Date.now } = parts
     this.#parts = parts
     this.#startedAt = store.clock()
     this.#id = newId(this.#startedAt)
-    this.#reporting = this.#begin()
+    // Disposal waits for the only report in progress.
+    let isReporting = true
+    const end = () => {
+      isReporting = false
+    }
+    this.#reporting = this.#begin().finally(end)
     this.#timer = setInterval(() => {
-      this.#reporting = this.#report()
+      if (isReporting) return
+      isReporting = true
+      this.#reporting = this.#report().finally(end)
     }, intervalMs)
     this.#timer.unref()
     incidents.watch('node-silent', () =>
       this.#silent.length > 0 ? { nodes: this.#silent.join(', ') } : undefined,
     )
+    incidents.watch('settings-differ', () =>
+      this.#different.length > 0 ? { settings: this.#different.join(', ') } : undefined,
+    )
+    incidents.watch('clock-differs', (isActive) => {
+      const offsetMs = machineClock() - store.clock()
+      const isOver = Math.abs(offsetMs) <= MAX_CLOCK_OFFSET_MS * (isActive ? ENDING_SHARE : 1)
+      return isOver ? undefined : { secondsAhead: Math.round(offsetMs / SECOND_MS) }
+    })
   }
 
   /**
@@ -73,21 +100,37 @@ export class NodeReporter implements AsyncDisposable {
   }
 
   async #report(): Promise<void> {
-    const { store, metrics, settings, log, host, release } = this.#parts
+    const { store, metrics, log, host, release } = this.#parts
     const node = { id: this.#id, host, release, startedAt: this.#startedAt, seenAt: store.clock() }
     const numbers = metrics.read()
     this.#fullAt = isDiskFull(numbers) ? (this.#fullAt ?? node.seenAt) : undefined
     try {
       await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers }))
-      await settings?.warn(store, log)
       const nodes = await store.read.nodes.list()
       this.#silent = listSilent(nodes, { now: store.clock(), since: this.#failedAt })
       this.#isReplaceable = nodes.some((other) => this.#canReplace(other))
+      this.#different = await this.#compareSettings(nodes)
     } catch (error) {
       this.#isReplaceable = false
       this.#failedAt = store.clock()
       log.debug('this node could not report itself', { error })
     }
+  }
+
+  /**
+   * With those of the running node that started last: when that has stopped, others compare with the one before it.
+   * `nodes` are in the order of their starts.
+   */
+  async #compareSettings(nodes: readonly NodeReport[]): Promise<string[]> {
+    const { store, settings } = this.#parts
+    if (!settings) return []
+    const different = settings.findDifferent(await store.read.sharedSettings.list())
+    const later = nodes.slice(nodes.findIndex(({ id }) => id === this.#id) + 1)
+    const isRunning = ({ seenAt }: NodeReport) =>
+      !isSilent({ seenAt: Math.max(seenAt, this.#failedAt) }, store.clock())
+    if (different.length === 0 || later.some(isRunning)) return different
+    await settings.store(store)
+    return []
   }
 
   #canReplace(other: NodeReport): boolean {
