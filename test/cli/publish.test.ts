@@ -128,6 +128,13 @@ describe('publish', () => {
     }
   })
 
+  it('with a key creates a site without an expiry and a claim token', async () => {
+    fixture.signIn()
+    const { stderr } = await fixture.publish()
+    assert.doesNotMatch(stderr, /Expires|claim/)
+    assert.equal(fixture.remembered()[0]!.claimToken, undefined)
+  })
+
   it('keeps the live version that another command of the folder has stored since it began', async () => {
     fixture.signIn()
     await fixture.publish()
