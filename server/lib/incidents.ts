@@ -77,12 +77,12 @@ export const INCIDENTS = {
   'settings-differ': {
     level: 'warn',
     began: 'this node and the one that started last have different settings',
-    ended: 'this node and the others have the same settings again',
+    ended: 'the nodes have the same settings again',
   },
   'clock-differs': {
     level: 'error',
     began: 'the clock of this machine and that of the database differ',
-    ended: 'the clock of this machine and that of the database agree again',
+    ended: 'the two clocks agree again',
   },
 } as const satisfies Record<string, Incident>
 

@@ -89,7 +89,7 @@ export class WorkerProcess<Message extends Serializable, Answer>
     child?.disconnect()
   }
 
-  /** Ends the wait for an answer at once: at the lowest priority, an exit may take long. */
+  /** Ends the wait for an answer, too: at the lowest priority, an exit may take long. */
   #kill(child: ChildProcess): void {
     this.#forget(child)
     child.kill('SIGKILL')

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { platform } from 'node:process'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { isCompressible, isWorthKeeping, shouldPrecompress } from '../../server/blobs/encoding.ts'
 import { compressionProcess } from '../../server/publish/precompress/precompressor.ts'
 import { compressibleText, decoded } from './encoded.ts'
@@ -73,6 +75,18 @@ function windowOf(frame: Buffer): number {
   const base = 2 ** (10 + (frame[5]! >> 3))
   return base + (base / 8) * (frame[5]! & 7)
 }
+
+test('a service that ends the process during its work learns that, and can end itself', async () => {
+  const module = new URL('../../server/publish/precompress/precompressor.ts', import.meta.url).href
+  const program = `
+    import { compressionProcess } from ${JSON.stringify(module)}
+    const encoder = compressionProcess(${MINUTE_MS})
+    const work = encoder.call(Buffer.alloc(1_000_000)).catch(() => 'refused')
+    encoder[Symbol.dispose]()
+    console.log(await work)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  assert.equal(stdout, 'refused\n')
+})
 
 test('the process starts with the first work and ends when idle', async () => {
   using encoder = compressionProcess(1)
