@@ -200,7 +200,7 @@ describe('the bodies of files', () => {
       },
     })
     const bodies = new BodyCache({ blobs, budget: new MemoryBudget(MIB) })
-    const clientMemory = new ClientMemory({ totalBytes: MIB, perNetworkBytes: MIB / 2 })
+    const clientMemory = new ClientMemory({ totalBytes: MIB, perNetworkBytes: 0.6 * MIB })
     const download = (name = 'large') =>
       bodies.open(toSlice(name, bytes.length), clientMemory.reserve('192.0.2.1'))
     const reading = await Promise.all([download(), download()])

@@ -11,6 +11,12 @@ interface Holder {
   readonly evictable: Set<MemoryReservation>
 }
 
+/**
+ * Part of each limit for reservations that cannot be evicted. They are refused with a response; the rest is for open
+ * connections, which beyond a limit can only be closed.
+ */
+const REFUSABLE = 7 / 8
+
 /** Bounds the memory that the process holds for its clients, in total and for each network. */
 export class ClientMemory {
   readonly #totalBytes: number
@@ -44,7 +50,7 @@ export class ClientMemory {
 
   /** Adds `bytes`, which may be negative. Returns false and changes nothing when a limit would be exceeded. */
   #add(key: string, bytes: number, reservation: MemoryReservation): boolean {
-    if (bytes > 0 && this.#limitFor(key, bytes) !== undefined) return false
+    if (bytes > 0 && this.#limitFor(key, bytes, reservation) !== undefined) return false
     const holder = this.#holders.get(key) ?? { bytes: 0, evictable: new Set() }
     holder.bytes += bytes
     this.#heldBytes += bytes
@@ -55,15 +61,16 @@ export class ClientMemory {
     return true
   }
 
-  #limitFor(key: string, bytes: number): 'network' | 'total' | undefined {
-    if ((this.#holders.get(key)?.bytes ?? 0) + bytes > this.#perNetworkBytes) return 'network'
-    return this.#heldBytes + bytes > this.#totalBytes ? 'total' : undefined
+  #limitFor(key: string, bytes: number, { isEvictable }: MemoryReservation): 'network' | 'total' | undefined {
+    const part = isEvictable ? 1 : REFUSABLE
+    if ((this.#holders.get(key)?.bytes ?? 0) + bytes > part * this.#perNetworkBytes) return 'network'
+    return this.#heldBytes + bytes > part * this.#totalBytes ? 'total' : undefined
   }
 
   /** Evicts from the network if its share is used up, else from the one that holds most; false if too little. */
   #makeRoom(key: string, bytes: number, reservation: MemoryReservation): boolean {
     for (;;) {
-      const limit = this.#limitFor(key, bytes)
+      const limit = this.#limitFor(key, bytes, reservation)
       if (limit === undefined) return true
       const holder = limit === 'network' ? this.#holders.get(key) : this.#largestHolder(key, bytes)
       const victim = holder?.evictable.values().find((candidate) => candidate !== reservation)
