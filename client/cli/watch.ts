@@ -76,6 +76,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
       isDue = isSlipwayError(error, ...OUTDATED_CODES)
         ? recognizeOwn(work, options, published, error) || (await publishAgain(work, options, published))
         : isVanishedFile(error, folder) || (await reportFailure(work, error))
+      if (!isDue) published.refuse()
     }
     await pause(work, Math.max(0, MIN_INTERVAL_MS - (performance.now() - startedAt)))
     if (signal.aborted) return
@@ -116,6 +117,9 @@ class PublishedFiles {
   /** The states of files that were empty: a program may be about to write them. */
   #emptied: ReadonlyMap<string, string> = new Map()
   #stamps: ReadonlyMap<string, string> = new Map()
+  /** The state of the folder in the last comparison, and in the one whose change was refused. */
+  #state = ''
+  #refused: string | undefined
   versionId = ''
 
   constructor(published: PublishedFolder) {
@@ -147,9 +151,19 @@ class PublishedFiles {
     return this.#emptied.size > 0
   }
 
-  /** Undefined without a change. A file that has become empty counts as changed if it still is the next time. */
+  /** Makes `compare` ignore the present state of the folder: the system may report one change several times. */
+  refuse(): void {
+    this.#refused = this.hasEmptied ? undefined : this.#state
+  }
+
+  /**
+   * Undefined without a change, and after one that was refused until a file is written. A file that has become empty
+   * counts as changed if it still is the next time.
+   */
   async compare({ files }: FolderScan): Promise<FolderChange | undefined> {
     const stamps = new Map(files.map((file) => [file.path, stampOf(file)]))
+    this.#state = [...stamps].join('\n')
+    if (this.#state === this.#refused) return undefined
     const candidates = files.filter(({ path }) => stamps.get(path) !== this.#stamps.get(path))
     const present = new Set(files.map(({ path }) => path))
     const differing = (await digestAll(candidates)).filter(

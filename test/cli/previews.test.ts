@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { renameSync, rmSync } from 'node:fs'
+import { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { makeSecret } from '../api/planted-secrets.ts'
@@ -236,13 +236,20 @@ describe('a folder that is watched', () => {
   it('is not published again after a refusal that waiting does not change, until the next change', async () => {
     using fixture = await watching()
     const { cli, until, read, slug } = fixture
-    // One change each; writing a file in place can be two.
+    // One state each; a file that is written in place is empty before.
     const put = (name: string, text: string) => {
       cli.write({ written: text })
       renameSync(join(cli.cwd, 'written'), join(cli.cwd, 'site', name))
     }
     put('a.txt', makeSecret())
     await until(/Error: .*\n(?:.|\n)*Publishing again after the next change\n/)
+    const comparisons = cli.pauses.length
+    const folder = join(cli.cwd, 'site', 'empty')
+    await waitFor(() => {
+      mkdirSync(folder)
+      rmdirSync(folder)
+      return cli.pauses.length > comparisons + 1
+    })
     put('index.html', 'still with the secret')
     await until(/Error: .*\n(?:.|\n)*Publishing again after the next change\n/)
     cli.write({ 'site/a.txt': 'none' })
