@@ -14,20 +14,15 @@ beforeEach(() => {
   edge.store.delayRead = () => undefined
 })
 
-/**
- * Of the maintenance of certificates and of the checks of domains, which another file of this process may have started.
- * Visits have no such query.
- */
-const IN_BACKGROUND = /"(?:leases|certificates|acme_requests|checking_until)"/
-
-function recordSqlite(t: TestContext): string[] {
+/** Services of other files of this process have statements of their own. */
+function recordSqlite(t: TestContext, names: ReadonlySet<unknown>): string[] {
   const statements: string[] = []
   const { all } = StatementSync.prototype
   t.mock.method(
     StatementSync.prototype,
     'all',
     function (this: StatementSync, ...given: Parameters<typeof all>) {
-      if (!IN_BACKGROUND.test(this.sourceSQL)) statements.push(this.sourceSQL)
+      if (given.some((value) => names.has(value))) statements.push(this.sourceSQL)
       return all.apply(this, given)
     },
   )

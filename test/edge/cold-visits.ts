@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { sha256 } from '../api/content.ts'
 import type { EdgeFixture } from './fixture.ts'
 
-/** Visits that nothing of which is cached; `record` records the statements of an engine until the end of a test. */
+/**
+ * Visits that nothing of which is cached; `record` records the statements of an engine with a parameter among `names`
+ * until the end of a test.
+ */
 export async function assertColdVisits(
   edge: EdgeFixture,
-  record: (t: TestContext) => readonly string[],
+  record: (t: TestContext, names: ReadonlySet<unknown>) => readonly string[],
   t: TestContext,
 ): Promise<void> {
   const contents = { 'index.html': '<title>x</title>', 'a.txt': 'a' }
   const encoded = { 'a.txt': { gzip: 'zipped' } }
   const slug = await edge.publish(contents, {}, { encoded })
   const before = await edge.createVersion(slug, { 'old.txt': 'old' })
-  await edge.createVersion(slug, contents, { encoded })
+  const live = await edge.createVersion(slug, contents, { encoded })
   const draft = await edge.createVersion(slug, { 'draft.txt': 'draft' }, { live: false })
   const [domain, www] = ['cold.example.org', 'www.cold.example.org']
   await edge.addDomain(domain, slug, { accountId: 'an account' })
@@ -24,7 +28,8 @@ export async function assertColdVisits(
     const found = await serving.findSite(slug, { now, withLive: true })
     assert.equal(found?.formerFiles?.[0]?.path, path, 'former files, within their hour only')
   }
-  const statements = record(t)
+  const unknown = 'unknown-and-cold.example.org'
+  const statements = record(t, new Set([slug, live, before, draft, domain, www, unknown, sha256('a')]))
   const host = edge.host(slug)
   const visits: [string, string, string, number][] = [
     ['a site', host, '/a.txt', 1],
@@ -33,7 +38,7 @@ export async function assertColdVisits(
     ['a draft', edge.host(`${draft}--${slug}`), '/draft.txt', 1],
     ['a domain', domain, '/a.txt', 1],
     ['a domain that redirects to another one', www, '/a.txt', 2],
-    ['a host that does not exist', 'unknown.example.org', '/', 1],
+    ['a host that does not exist', unknown, '/', 1],
     ['a version that does not exist', edge.host(`${'0'.repeat(26)}--${slug}`), '/', 1],
   ]
   for (const [title, name, path, expected] of visits) {
