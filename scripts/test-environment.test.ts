@@ -9,7 +9,10 @@ const PROGRAM = `
   console.log(JSON.stringify({ umask: process.umask(), env: process.env }))`
 
 test('the checks get neither settings, credentials, language, time zone nor umask of the user, but their own variables', () => {
-  const kept = { PATH: process.env.PATH, HOME: '/home/ann', CI: 'true', SEED: '7', TEST_ENGINES: 'fleet' }
+  const kept = {
+    ...{ PATH: process.env.PATH, HOME: '/home/ann', CI: 'true', SEED: '7' },
+    ...{ TEST_ENGINES: 'fleet', TEST_NODE_OPTIONS: '--test-skip-pattern=a' },
+  }
   const others = {
     ...{ SLIPWAY_KEY: 'sl_live_x', AWS_PROFILE: 'work', PGHOST: 'db1', GITHUB_ACTIONS: 'true' },
     ...{
@@ -27,6 +30,9 @@ test('the checks get neither settings, credentials, language, time zone nor umas
   )
   assert.equal(umask, 0o022)
   // The registry may be behind the proxy.
-  const set = { LANG: 'C.UTF-8', TZ: 'UTC', npm_config_https_proxy: others.HTTPS_PROXY }
+  const set = {
+    ...{ LANG: 'C.UTF-8', TZ: 'UTC', npm_config_https_proxy: others.HTTPS_PROXY },
+    NODE_OPTIONS: kept.TEST_NODE_OPTIONS,
+  }
   assert.deepEqual(env, { ...kept, ...set })
 })

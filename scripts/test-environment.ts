@@ -7,7 +7,8 @@ const PROXIES = { https_proxy: 'npm_config_https_proxy', http_proxy: 'npm_config
 
 /**
  * Makes this process and those that it starts independent of the user and the machine: of settings of Slipway, Git, AWS
- * and PostgreSQL in the environment, of its language and time zone, of a forge, of proxies and of the umask.
+ * and PostgreSQL in the environment, of its language and time zone, of a forge, of proxies and of the umask. NODE_OPTIONS
+ * becomes TEST_NODE_OPTIONS.
  */
 export function isolateEnvironment(): void {
   const { env } = process
@@ -17,5 +18,6 @@ export function isolateEnvironment(): void {
   }
   for (const name of Object.keys(env)) if (!KEPT.test(name)) delete env[name]
   Object.assign(env, { LANG: 'C.UTF-8', TZ: 'UTC' })
+  if (env.TEST_NODE_OPTIONS) env.NODE_OPTIONS = env.TEST_NODE_OPTIONS
   process.umask(0o022)
 }

@@ -249,7 +249,10 @@ describe('a request that was in progress when its account was deleted', () => {
     const { slug, claimToken } = await api.publish(api.anonymous, { 'index.html': 'x' })
     const { accounts, sites, store } = await api.operator()
     await account.client.deleteAccount(account.email)
-    for (const call of [sites.claim(row, slug, { claimToken: claimToken! }), accounts.renewKey(row)])
+    for (const call of [
+      () => sites.claim(row, slug, { claimToken: claimToken! }),
+      () => accounts.renewKey(row),
+    ])
       await assert.rejects(call, { code: 'UNAUTHORIZED' })
     assert.equal((await store.read.sites.bySlug(slug))!.ownerId, null)
   })

@@ -136,10 +136,10 @@ describe('ttlSeconds', () => {
     const { slug, claimToken, expiresAt } = await api.publish(api.anonymous, { 'index.html': 'x' })
     for (const given of [{ ttlSeconds: 31_536_000 }, { viewer: { ttlSeconds: 31_536_000 } }])
       for (const call of [
-        api.anonymous.create({ files, ...given }),
-        api.anonymous.update(slug, { files, claimToken: claimToken!, ...given }),
+        () => api.anonymous.create({ files, ...given }),
+        () => api.anonymous.update(slug, { files, claimToken: claimToken!, ...given }),
       ]) {
-        const refused = await expectFailure(call, 'VALIDATION_ERROR')
+        const refused = await expectFailure(call(), 'VALIDATION_ERROR')
         assert.match(refused.message, /ttlSeconds: requires an account/)
       }
     api.clock.now = Date.parse(expiresAt!)

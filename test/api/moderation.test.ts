@@ -177,11 +177,11 @@ describe('a suspended account', () => {
     await call('PUT', `accounts/${await accountId(colleague.email)}/suspension`, REASON)
     const { client } = colleague
     for (const change of [
-      client.deleteVersion(slug, older),
-      client.deletePreview(slug, 'pr-1'),
-      client.review(slug, 'pr-1').revokeLink(id),
+      () => client.deleteVersion(slug, older),
+      () => client.deletePreview(slug, 'pr-1'),
+      () => client.review(slug, 'pr-1').revokeLink(id),
     ])
-      await expectFailure(change, 'ACCOUNT_SUSPENDED')
+      await expectFailure(change(), 'ACCOUNT_SUSPENDED')
     assert.equal((await client.versions(slug)).versions.length, 3)
     await client.removeCollaborator(slug, colleague.email)
     await expectFailure(client.versions(slug), 'NOT_FOUND')

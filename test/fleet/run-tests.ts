@@ -49,7 +49,9 @@ export async function runTestsOnFleet(parts: readonly string[]): Promise<boolean
   return await runTests(parts.length > 0 ? parts : FOLDERS, 'fleet', {
     TEST_DATABASE_URL: postgres.url(),
     TEST_BLOBS_URL: ceph.storageUrl(),
-    NODE_OPTIONS: titles.map((title) => `--test-skip-pattern=${title.replaceAll(/\W/g, '.')}$`).join(' '),
+    TEST_NODE_OPTIONS: titles
+      .map((title) => `--test-skip-pattern=${title.replaceAll(/\W/g, '.')}$`)
+      .join(' '),
   })
 }
 
