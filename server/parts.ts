@@ -9,6 +9,7 @@ import type { Log } from './lib/log.ts'
 import type { Telemetry } from './lib/telemetry.ts'
 import type { Secrets } from './lib/tokens.ts'
 import type { Mail } from './mail/mail.ts'
+import type { PublishQueue } from './publish/publish-queue.ts'
 import type { UrlBuilder } from './sites/urls.ts'
 import type { Store } from './store/store.ts'
 
@@ -28,6 +29,7 @@ export interface Parts {
   addresses: UrlBuilder
   plans: Plans
   quotas: Quotas
+  publishQueue: PublishQueue
   /** The secret of the service, after it the one before. */
   secret: Secrets
   budget: MemoryBudget

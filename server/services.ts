@@ -52,6 +52,7 @@ import { ArchivePublisher } from './publish/archive-upload.ts'
 import { Finalizer } from './publish/finalize.ts'
 import { Precompressor } from './publish/precompress/precompressor.ts'
 import { PublishService } from './publish/publish.ts'
+import { PublishQueue } from './publish/publish-queue.ts'
 import { ClamdScanner } from './publish/scan/clamd-scanner.ts'
 import { ContentScan, type Scanner } from './publish/scan/content-scan.ts'
 import { ProgramScanner } from './publish/scan/program-scanner.ts'
@@ -76,11 +77,14 @@ interface ServiceOptions extends Pick<StartOptions, 'log' | 'clock' | 'deadlines
   recorder?: VisitRecorder | undefined
 }
 
+/** Twice the connections to PostgreSQL: more would only wait for these. Writes of SQLite share transactions. */
+const PUBLISHES_AT_ONCE = 16
+
 function collectParts(
   config: Config,
   baseUrl: string,
   { store, blobs, mail, secret, telemetry }: Backends,
-  { log, budget }: ServiceOptions,
+  { log, budget, clock: testClock, deadlines = DEADLINES }: ServiceOptions,
 ): Parts {
   const { clock } = store
   const plans = new Plans({ table: config.plans, log })
@@ -88,6 +92,13 @@ function collectParts(
     ...{ config, baseUrl, branding: config.branding, budget, log },
     ...{ store, blobs, mail, secret, telemetry, clock },
     ...{ plans, quotas: new Quotas({ plans, anonymous: anonymousQuotas(config), secret, clock, log }) },
+    publishQueue: new PublishQueue({
+      running: config.databaseUrl === '' ? Number.POSITIVE_INFINITY : PUBLISHES_AT_ONCE,
+      timeouts: deadlines.database,
+      readWaitMs: () => store.readWaitMs(),
+      metrics: telemetry.metrics,
+      clock: testClock,
+    }),
     blobReader: new BlobReader(blobs, store.read.blobs),
     addresses: new UrlBuilder({ baseUrl, siteDomain: config.siteDomain }),
   })

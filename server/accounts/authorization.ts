@@ -97,6 +97,8 @@ export interface Caller {
   grant?: Grant
   signedInAt?: number
   keyHash?: string
+  /** Calls `listener` once the client no longer waits for the response. */
+  onDisconnect?: (listener: () => void) => void
   /** What a page of another origin has requested without the user. */
   ofOtherPage?: 'content' | 'window' | undefined
 }

@@ -21,6 +21,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { hashToken, isApiKey } from '../lib/tokens.ts'
+import type { PublishQueue } from '../publish/publish-queue.ts'
 import { readCookie } from './cookies.ts'
 import { unknownEndpoint } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
@@ -71,6 +72,7 @@ interface AdmissionOptions {
   programs: Programs
   blocklist: Blocklist
   limits: RateLimits
+  publishQueue: PublishQueue
   credentialLookups: MissLimiter
   baseUrl: string
   clock: () => number
@@ -98,7 +100,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       .header('Access-Control-Allow-Origin', '*')
       .header('Access-Control-Expose-Headers', EXPOSED)
       .header('Cache-Control', 'no-store')
-    const { charge: chargedTo = 'api', access, ends, foreignPages } = request.routeOptions.config
+    const { charge: chargedTo = 'api', access, accepts, ends, foreignPages } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
     const caller = internal ? { ...internal.caller } : anonymousCaller(request, clientIp(request.raw))
@@ -106,6 +108,11 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     request.sessionToken = undefined
     const kind = chargedTo === 'none' || chargedTo === 'handler' ? 'api' : chargedTo
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
+    if (accepts) {
+      // A request that is refused does not use the database.
+      options.publishQueue.assertRoom(caller)
+      caller.onDisconnect = (listener) => void reply.raw.once('close', listener)
+    }
     // An administrator in a blocked network can end the block.
     if (access !== 'admin') await options.blocklist.assertCaller(caller.address)
     const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
@@ -134,13 +141,15 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       throw error
     })
   })
-  completeAdmission(app, limits)
+  completeAdmission(app, options)
 }
 
 /** Checks the credential before the handler, and charges a request that does not reach one that would. */
-function completeAdmission(app: FastifyInstance, limits: AdmissionOptions['limits']): void {
+function completeAdmission(app: FastifyInstance, { limits, publishQueue }: AdmissionOptions): void {
   app.addHook('preHandler', async (request) => {
     await request.confirmCaller()
+    // Others have come since its head arrived.
+    if (request.routeOptions.config.accepts) publishQueue.assertRoom(request.caller)
     request.isUncharged = false
   })
   // A body that cannot be read does not reach a handler that would charge it, or end the credential.

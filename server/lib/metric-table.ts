@@ -30,7 +30,8 @@ export const REPORTED = {
   slipway_store_feed_resets_total: counter('Polls after which all cached entries had to be checked.'),
   slipway_store_pool_connections: gauge('Connections to the database.', 'state'),
   slipway_store_pool_waiting: gauge('Requests that wait for a connection to the database.'),
-  slipway_store_pool_timeouts_total: counter('Requests that got no connection in time.'),
+  slipway_publishes_waiting: gauge('Publishes that wait for others before they write to the database.'),
+  slipway_store_pool_timeouts_total: counter('Requests that got no connection in time, or would not have.'),
   slipway_store_pool_connects_total: counter('Attempts to connect to the database.', 'outcome'),
   slipway_store_commits_unanswered: gauge(
     'Commits that the database has not confirmed, also those whose requests no longer wait.',

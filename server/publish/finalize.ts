@@ -68,7 +68,16 @@ const MAX_NOTIFIED = 1000
 
 type FinalizerParts = Pick<
   Parts,
-  'store' | 'blobs' | 'blobReader' | 'plans' | 'quotas' | 'addresses' | 'clock' | 'log' | 'telemetry'
+  | 'store'
+  | 'blobs'
+  | 'blobReader'
+  | 'plans'
+  | 'quotas'
+  | 'publishQueue'
+  | 'addresses'
+  | 'clock'
+  | 'log'
+  | 'telemetry'
 > & {
   blocklist: Blocklist
   contentScan: Pick<ContentScan, 'check'>
@@ -191,11 +200,13 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   }
 
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
-    const { store, quotas, names, addresses, blobReader, log } = this.parts
+    const { store, quotas, publishQueue, names, addresses, blobReader, log } = this.parts
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found, call) : undefined
-    const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
-      this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
+    const outcome = await publishQueue.run(call.caller, 'finalize', () =>
+      quotas.write(store, { site: call.slug }, async (tx) =>
+        this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
+      ),
     )
     const { site, version } = outcome
     const isLive = site.liveVersionId === version.id

@@ -48,7 +48,10 @@ import { emptySite, type Site } from '../store/tables/sites.ts'
 import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/tables/versions.ts'
 import { listRequestedFiles, mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
 
-type PendingVersionStoreParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans' | 'quotas'> & {
+type PendingVersionStoreParts = Pick<
+  Parts,
+  'store' | 'addresses' | 'clock' | 'plans' | 'quotas' | 'publishQueue'
+> & {
   blocklist: Blocklist
   names: SiteNames
   anonymousLifetime: number
@@ -182,14 +185,15 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
    * transaction decides.
    */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
-    const { store, blocklist, quotas, clock } = this.parts
+    const { store, blocklist, quotas, publishQueue, clock } = this.parts
     const { name, update, ...fields } = request
     const { account } = caller
     let slug = (await this.assertMayCreate(caller, request))?.slug ?? name ?? newSlug()
     await blocklist.assertFiles(request.files)
     for (;;) {
       const site = slug
-      const staged = await quotas.write(store, { site, account: account?.id ?? [] }, async (tx) => {
+      const scope = { site, account: account?.id ?? [] }
+      const write = async (tx: WriteTransaction) => {
         const found =
           update && account && name !== undefined
             ? await findByName(tx, name, { account, now: clock() })
@@ -200,7 +204,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
         return found
           ? this.#addVersion(tx, caller, site, fields, versionId)
           : this.#addSite(tx, caller, site, request, versionId)
-      })
+      }
+      const staged = await publishQueue.run(caller, 'new', () => quotas.write(store, scope, write))
       if (typeof staged !== 'string') return staged
       slug = staged
     }
@@ -259,10 +264,11 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     request: PublishRequest,
     versionId?: string,
   ): Promise<StagedVersion> {
-    const { store, blocklist, quotas } = this.parts
+    const { store, blocklist, quotas, publishQueue } = this.parts
     if (request.name !== undefined) throw notNew()
     await blocklist.assertFiles(request.files)
-    return quotas.write(store, { site: slug }, (tx) => this.#addVersion(tx, caller, slug, request, versionId))
+    const write = (tx: WriteTransaction) => this.#addVersion(tx, caller, slug, request, versionId)
+    return publishQueue.run(caller, 'new', () => quotas.write(store, { site: slug }, write))
   }
 
   async #addVersion(

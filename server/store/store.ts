@@ -102,6 +102,9 @@ export interface Store extends AsyncDisposable {
    */
   silenceMs(): number
 
+  /** How long the first of the reads that wait for others has waited. */
+  readWaitMs(): number
+
   /** Rejects with UNAVAILABLE when the store cannot work. */
   check(): Promise<void>
 }

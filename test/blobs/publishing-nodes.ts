@@ -18,7 +18,7 @@ import { Versions } from '../../server/sites/version-history.ts'
 import type { Store } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
 import { accountRow } from '../store/rows.ts'
-import { plansWith, quotasWith } from '../support/plans.ts'
+import { plansWith, quotasWith, unlimitedQueue } from '../support/plans.ts'
 import type { Random } from '../support/random.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { deterministicBytes, listObjects, recordsOf, toBody } from './bytes.ts'
@@ -58,7 +58,8 @@ class PublishingNode {
     this.reader = new BlobReader(blobs, store.read.blobs)
     const addresses = new UrlBuilder({ baseUrl: 'http://api.test', siteDomain: 'sites.test' })
     const precompressor = { enqueue: () => undefined }
-    const parts = { store, blocklist: new Blocklist(store), clock, addresses, precompressor }
+    const publishQueue = unlimitedQueue()
+    const parts = { store, blocklist: new Blocklist(store), clock, addresses, precompressor, publishQueue }
     this.versions = new Versions({
       ...parts,
       blobs: this.reader,

@@ -12,7 +12,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import { SiteVisitor } from '../publishing/site-visitor.ts'
 import { withMethods } from '../store/with-methods.ts'
-import { DEFAULT_PLANS, quotasWith } from '../support/plans.ts'
+import { DEFAULT_PLANS, quotasWith, unlimitedQueue } from '../support/plans.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { deterministicBytes, listObjects, received } from './bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
@@ -413,6 +413,7 @@ function toFinalizer(
     versions: operator.versions,
     plans: DEFAULT_PLANS,
     quotas: quotasWith(DEFAULT_PLANS),
+    publishQueue: unlimitedQueue(),
     names: { suggest: async () => undefined },
     precompressor: operator.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),

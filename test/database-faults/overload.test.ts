@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import pg from 'pg'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { startTestService } from '../support/service.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
+import { nodeSettings } from './node-settings.ts'
 import { isUnavailable } from './proxied-store.ts'
 
 const MAX_CONNECTIONS = 8
@@ -76,5 +81,51 @@ test(
     assert.ok(Math.abs(admitted - MAX_WAITING) <= 1, `${admitted} waited`)
     await useFor(0)
     assert.equal(await fill(), 2 * MAX_WAITING)
+  },
+)
+
+/** Publishes of one address that run at the same time. */
+const PUBLISHES = 8
+
+test(
+  'while publishes wait for the database too long, new ones are refused before they use it; those that wait leave with their clients, or succeed, also when the service stops',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const database = stack.use(await (await sharedPostgres()).borrowDatabase())
+    const settings = { ...(await nodeSettings(database.url)), DRAIN_SECONDS: '3600' }
+    const { baseUrl, client, clock, service, log } = stack.use(await startTestService(settings))
+    const holder = new pg.Client(database.url)
+    await holder.connect()
+    stack.defer(() => holder.end())
+    await holder.query('begin; lock table versions in exclusive mode')
+    const files = [{ path: 'index.html', content: 'hello' }]
+    const untilWaiting = (count: number) =>
+      waitFor(() => service.metrics.read().slipway_publishes_waiting === count)
+    const admitted = Array.from({ length: PUBLISHES + 1 }, () => client().publishContents({ files }))
+    await untilWaiting(1)
+    const leaving = new AbortController()
+    const left = fetch(`${baseUrl}/api/v1/publish`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      ...{ body: JSON.stringify({ files }), signal: leaving.signal },
+    })
+    await untilWaiting(2)
+    leaving.abort()
+    await assert.rejects(left, { name: 'AbortError' })
+    await untilWaiting(1)
+    clock.now += PATIENT.database.queue + 1
+    // Without a lookup of its key.
+    const isRefused = client('no such key')
+      .publishContents({ files })
+      .then(
+        () => false,
+        (error) => error.code === 'UNAVAILABLE' && error.retryAfterSeconds > 0,
+      )
+    assert.ok(await Promise.race([isRefused, untilWaiting(2).then(() => false)]))
+    await service.incidents.check()
+    assert.ok(log.some(({ incident }) => incident === 'database-busy'))
+    void service[Symbol.asyncDispose]()
+    await holder.query('rollback')
+    await Promise.all(admitted)
   },
 )

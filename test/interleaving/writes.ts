@@ -80,15 +80,15 @@ export function recordScopes(seen: ScopedWrite[]): Wrap {
 }
 
 /** Passes the writes of others on. */
-const WRAPPERS = /\/(?:quotas|job-lease|observe-engines)\.ts/
+const WRAPPERS = /\/(?:quotas|publish-queue|concurrency-limiter|job-lease|observe-engines)\.ts/
 
-/** `file function` in `server/` that called the wrapper. */
+/** `file function` in `server/` that called the wrapper, also from a function without a name. */
 function findFunction(): string {
   const frames = new Error()
     .stack!.split('\n')
-    .filter((line) => line.includes(`${pathToFileURL(root)}/server/`) && !WRAPPERS.test(line))
+    .filter((line) => line.includes(`(${pathToFileURL(root)}/server/`) && !WRAPPERS.test(line))
   const [, method = 'anonymous', file] =
-    /at (?:async )?(?:(?:new )?([^\s(]+) .*)?\(?file:.*?\/(server\/[^:]*)/.exec(frames[0]!) ?? []
+    /at (?:async )?(?:new )?([^\s(]+) .*\(file:.*?\/(server\/[^:]*)/.exec(frames[0]!) ?? []
   return `${file} ${method.split('.').at(-1)}`
 }
 

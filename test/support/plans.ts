@@ -3,6 +3,9 @@ import { UNLIMITED } from '../../protocol/format.ts'
 import { Plans } from '../../server/accounts/plans.ts'
 import { Quotas } from '../../server/accounts/quotas.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import { PublishQueue } from '../../server/publish/publish-queue.ts'
 import { silentLog } from './silent-log.ts'
 
 /** The plans without any setting (spec 8). */
@@ -24,4 +27,11 @@ export function quotasWith(plans: Plans): Quotas {
     clock: Date.now,
     log: silentLog,
   })
+}
+
+/** No publish waits. */
+export function unlimitedQueue(): PublishQueue {
+  const running = Number.POSITIVE_INFINITY
+  const timeouts = PATIENT.database
+  return new PublishQueue({ running, timeouts, readWaitMs: () => 0, metrics: new Metrics() })
 }

@@ -37,6 +37,7 @@ export class WatchedStore {
       onChange: (forget) => real.onChange(forget),
       pollChanges: () => real.pollChanges(),
       silenceMs: () => this.silenceMs(),
+      readWaitMs: () => this.real.readWaitMs(),
       check: () => real.check(),
       [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
     }

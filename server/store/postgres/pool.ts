@@ -27,6 +27,7 @@ interface Acquired {
 
 interface Waiting {
   use: Use
+  since: number
   resolve(acquired: Acquired): void
   reject(error: unknown): void
 }
@@ -42,7 +43,7 @@ const MAX_BACKOFF_MS = 200
 
 /** Connections to the primary of a cluster, which it searches again after a connection was lost. */
 export class PrimaryPool implements AsyncDisposable {
-  readonly #options: PoolOptions
+  readonly #options: PoolOptions & { clock: () => number }
   readonly #metrics: Metrics
   readonly #search: PrimarySearch
   readonly #idle = new Set<PostgresClient>()
@@ -55,8 +56,8 @@ export class PrimaryPool implements AsyncDisposable {
   #backoff: { until: number; error: unknown } | undefined
 
   constructor(options: PoolOptions) {
-    this.#options = options
     const { metrics = new Metrics(), incidents, clock = () => performance.now() } = options
+    this.#options = { ...options, clock }
     this.#uses = new ConnectionUses(options.maxConnections, clock)
     this.#metrics = metrics
     this.#search = new PrimarySearch({
@@ -93,7 +94,7 @@ export class PrimaryPool implements AsyncDisposable {
         endUse(unanswered === undefined)
         this.#release(client)
       }
-      if (unanswered) void untilAnswered(client, (id) => this.#hasProcess(id)).then(end)
+      if (unanswered) void untilAnswered(client, this).then(end)
       else end()
     }
   }
@@ -101,6 +102,12 @@ export class PrimaryPool implements AsyncDisposable {
   /** A connection outside the limit of the pool, for the feed of changes. */
   connect(): Promise<Connection & Disposable> {
     return this.#search.connect()
+  }
+
+  /** How long the first of the reads without a connection has waited for one. */
+  readWaitMs(): number {
+    const first = this.#waiting.values().find(({ use }) => use === 'read')
+    return first ? this.#options.clock() - first.since : 0
   }
 
   /** Closes what is not in use, when the host may not be the primary or not be reachable any more. */
@@ -121,7 +128,7 @@ export class PrimaryPool implements AsyncDisposable {
     if (this.#open.size === 0 && this.#backoff && performance.now() < this.#backoff.until)
       throw this.#backoff.error
     const { promise, resolve, reject } = Promise.withResolvers<Acquired>()
-    const waiting = { use, resolve, reject }
+    const waiting = { use, since: this.#options.clock(), resolve, reject }
     this.#waiting.add(waiting)
     this.#serve()
     if (!this.#waiting.has(waiting)) return promise
@@ -177,13 +184,6 @@ export class PrimaryPool implements AsyncDisposable {
     return this.#waiting.values().find(({ use }) => this.#uses.mayBegin(use))
   }
 
-  async #hasProcess(processId: number): Promise<boolean> {
-    const text = `select from pg_stat_activity where pid = $1 and application_name = 'slipway'`
-    const query = { text, values: [processId] }
-    const { rows } = await this.use((connection) => connection.query(query, this.#options.timeouts.acquire))
-    return rows.length > 0
-  }
-
   #addConnection(): void {
     this.#connecting++
     this.#search.connect().then(
@@ -234,19 +234,25 @@ const CHECK_INTERVAL_MS = 5000
 const MAX_UNKNOWN_MS = 60_000
 
 /** Resolves at the answer to the commit, or when the server no longer has the connection: it may end without a word. */
-async function untilAnswered(
-  client: PostgresClient,
-  hasProcess: (id: number) => Promise<boolean>,
-): Promise<void> {
+async function untilAnswered(client: PostgresClient, pool: PrimaryPool): Promise<void> {
   const since = performance.now()
   const check = async () => {
     const { processId } = client
     const isGone =
-      processId === undefined ? performance.now() - since > MAX_UNKNOWN_MS : !(await hasProcess(processId))
+      processId === undefined
+        ? performance.now() - since > MAX_UNKNOWN_MS
+        : !(await hasProcess(pool, processId))
     if (isGone) client.destroy()
   }
   const timer = setInterval(() => void check().catch(() => undefined), CHECK_INTERVAL_MS)
   timer.unref()
   await client.unanswered
   clearInterval(timer)
+}
+
+async function hasProcess(pool: PrimaryPool, id: number): Promise<boolean> {
+  const text = `select from pg_stat_activity where pid = $1 and application_name = 'slipway'`
+  const query = { text, values: [id] }
+  const { rows } = await pool.use((connection) => connection.query(query, CHECK_INTERVAL_MS))
+  return rows.length > 0
 }

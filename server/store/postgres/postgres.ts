@@ -84,6 +84,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     onChange: (forget) => void listeners.add(forget),
     pollChanges: () => feed.poll().catch(translateError),
     silenceMs: () => feed.silenceMs(),
+    readWaitMs: () => pool.readWaitMs(),
 
     async check() {
       await read({ text: 'select from accounts limit 1' })
