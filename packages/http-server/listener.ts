@@ -95,7 +95,7 @@ export class Listener {
 
   /**
    * Stops accepting connections, and lets requests in progress finish for at most `seconds`, then destroys the rest. The
-   * next response of each connection says that it is the last one (RFC 9112, 9.6); connections without a request are
+   * next request of each connection is answered with the last response (RFC 9112, 9.6); connections without a request are
    * closed a moment later, because their clients may be sending one.
    */
   async drain(seconds: number): Promise<void> {
@@ -112,7 +112,8 @@ export class Listener {
     const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
     if (lastRequestMs === 0) closeIdle()
     const timers = [
-      setTimeout(closeIdle, lastRequestMs),
+      // Requests that were in progress leave connections behind.
+      setInterval(closeIdle, lastRequestMs),
       setTimeout(() => {
         for (const server of this.#servers) server.closeAllConnections()
         this.#fastPath?.destroy()

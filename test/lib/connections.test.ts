@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { Connections } from '../../packages/http-server/clients/connections.ts'
+import { CONNECTION_DEADLINES } from '../../packages/http-server/deadlines.ts'
 import { Listener } from '../../packages/http-server/listener.ts'
 import { pluck } from '../support/pluck.ts'
 import { startTestService } from '../support/service.ts'
@@ -141,4 +142,33 @@ test('a connection is idle while its client is awaited, not while its request is
   await send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc')
   assert.deepEqual(handled.slice(0, 3), ['GET false', 'answered true', 'POST true'])
   await listener.drain(0)
+})
+
+test('a drain closes what requests in progress leave behind, and the response to a later one says that it is the last', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const listener = await Listener.open('127.0.0.1', 0)
+  const begun: ServerResponse[] = []
+  listener.serve({ request: (_request, response) => void begun.push(response) })
+  const [one, other] = [1, 2].map(() => connect(listener.port, '127.0.0.1')) as [Socket, Socket]
+  const send = async (socket: Socket, answers: number) => {
+    socket.write(REQUEST)
+    while (begun.length < answers) await turn()
+  }
+  await send(one, 1)
+  await send(other, 2)
+  const { socket } = begun[0]!
+  const drained = listener.drain(3600)
+  await send(other, 3)
+  let received = ''
+  other.on('data', (bytes) => {
+    received += bytes
+  })
+  t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
+  for (const response of begun) response.end('answer')
+  assert.match(String(await once(one, 'data')), /Connection: keep-alive\r\n/)
+  while (received.split('answer').length < 3) await turn()
+  assert.match(received, /Connection: keep-alive\r\n.*Connection: close\r\n/s)
+  t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
+  assert.equal(socket!.destroyed, true)
+  await drained
 })

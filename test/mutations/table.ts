@@ -733,6 +733,8 @@ const ROWS: readonly Row[] = [
   ['redirects to another host after a password', 'server/edge/password/form.ts', 'safeRedirectTarget', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge/resolve.test.ts'],
   ['accepts two Host headers', 'packages/http-server/request-target.ts', 'readTarget', 'if (countHostHeaders(request.rawHeaders) > 1) return undefined', '', 'test/serving/hygiene.test.ts'],
   ['accepts a target of another host', 'packages/http-server/request-target.ts', 'readTarget', "if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined", '', 'test/serving/hygiene.test.ts'],
+  ['lets connections that requests in progress leave behind delay a stop', 'packages/http-server/listener.ts', 'Listener.drain', 'setInterval(closeIdle, lastRequestMs)', 'setTimeout(closeIdle, lastRequestMs)', 'test/lib/connections.test.ts'],
+  ['does not say that a response of a stopping service is the last one', 'packages/http-server/listener.ts', 'makeServer', "if (!server.listening) response.setHeader('Connection', 'close')", '', 'test/lib/connections.test.ts'],
   ['ends the process when a connection is reset after CONNECT', 'packages/http-server/listener.ts', 'refuseTunnels', "socket.on('error', () => socket.destroy())", '', 'test/lib/connections.test.ts'],
   ['keeps a closed connection of node:http2 while its client keeps its side open', 'packages/http-server/http2-node.ts', 'NodeHttp2Session.timeout', 'this.isAwaitingRequest || this.#session.closed', 'this.isAwaitingRequest', 'test/http2/flow.test.ts'],
   ['refuses requests that cross its GOAWAY', 'packages/http-server/http2/session.ts', 'Http2Session.close', 'this.#writeBuffer.add(SHUTDOWN_NOTICE)', 'this.#refuse(CODE.noError)', 'test/http2/shutdown.test.ts'],
