@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, createReadStream, openSync } from 'node:fs'
-import { readFile, rename, stat } from 'node:fs/promises'
+import { chmodSync, chownSync, closeSync, constants, createReadStream, openSync, readdirSync } from 'node:fs'
+import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { connect as connectHttp2 } from 'node:http2'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -180,6 +180,25 @@ test('a line that a full disk has cut is not continued by another one', requires
   for (const line of lines) assert.match(line, /^(.)\1*$/)
   const wholeLines = lines.filter(({ length }) => length === 70_000).map(([letter]) => letter)
   assert.deepEqual(wholeLines, ['a', 'd', 'f'])
+})
+
+test('a file that cannot be read leaves no descriptor open', async () => {
+  await using folder = await memoryFolder()
+  const target = join(folder.path, 'access.log')
+  await writeFile(target, 'a', { mode: 0o200 })
+  const parts = { target, log: silentLog, written: new Counter(), dropped: new Counter() }
+  const isRoot = process.geteuid!() === 0
+  const unprivileged = 65_534
+  if (isRoot) chownSync(target, unprivileged, unprivileged)
+  chmodSync(folder.path, 0o711)
+  const before = readdirSync('/proc/self/fd').length
+  try {
+    if (isRoot) process.seteuid!(unprivileged)
+    assert.throws(() => new LogFile(parts), { code: 'EACCES', path: target })
+  } finally {
+    if (isRoot) process.seteuid!(0)
+  }
+  assert.equal(readdirSync('/proc/self/fd').length, before)
 })
 
 test('lines that a pipe does not take are dropped at a limit, and counted; the others stay whole', async () => {

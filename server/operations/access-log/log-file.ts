@@ -139,13 +139,15 @@ export class LogFile extends Component<LogFileOptions> implements AsyncDisposabl
 /** `isCut`: whether it ends within a line, because the disk was full. Throws when it cannot be opened. */
 function openFile(target: LogFileOptions['target']) {
   if (typeof target !== 'string') return { fd: target.fd, inode: undefined, isCut: false }
+  // What may throw comes first: each second opens the file again.
+  const isCut = endsWithinLine(target)
   const fd = openSync(target, 'a', FILE_MODE)
-  return { fd, inode: fstatSync(fd, { bigint: true }).ino, isCut: endsWithinLine(target) }
+  return { fd, inode: fstatSync(fd, { bigint: true }).ino, isCut }
 }
 
 function endsWithinLine(path: string): boolean {
-  const stats = statSync(path)
-  if (!stats.isFile() || stats.size === 0) return false
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (!stats?.isFile() || stats.size === 0) return false
   const last = Buffer.alloc(1)
   const fd = openSync(path, 'r')
   readSync(fd, last, 0, 1, stats.size - 1)
