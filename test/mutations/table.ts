@@ -234,7 +234,7 @@ const ROWS: readonly Row[] = [
   ['keeps a session for longer than 30 days', 'server/accounts/session.ts', 'SESSION_TTL_SECONDS', '30 * DAY_SECONDS', '33 * DAY_SECONDS', 'test/api/session.test.ts'],
   ['ends an invitation before its time', 'server/accounts/invitations.ts', 'INVITATION_LIFETIME_MS', 'INVITATION_DAYS * DAY_MS', '(INVITATION_DAYS - 1) * DAY_MS', 'test/api/sign-up.test.ts'],
   ['keeps an invitation beyond its time', 'server/accounts/invitations.ts', 'INVITATION_LIFETIME_MS', 'INVITATION_DAYS * DAY_MS', '(INVITATION_DAYS + 1) * DAY_MS', 'test/api/sign-up.test.ts'],
-  ['ends upload targets before their hour', 'server/publish/signed-uploads.ts', 'UPLOAD_TTL_SECONDS', 'HOUR_SECONDS', '(HOUR_SECONDS * 9) / 10', 'test/api/uploads.test.ts', 'test/api/upload-targets.test.ts'],
+  ['ends upload targets before their hour', 'server/publish/signed-uploads.ts', 'UPLOAD_TTL_SECONDS', 'HOUR_SECONDS', '(HOUR_SECONDS * 9) / 10', 'test/api/uploads.test.ts'],
   ['forgets former files before an hour has passed', 'server/sites/version.ts', 'FORMER_FILES_TTL_MS', 'HOUR_MS', '(HOUR_MS * 9) / 10', 'test/edge/previous-version.test.ts', 'test/api/retention.test.ts'],
   ['serves former files for longer than an hour', 'server/sites/version.ts', 'FORMER_FILES_TTL_MS', 'HOUR_MS', '(HOUR_MS * 11) / 10', 'test/edge/previous-version.test.ts', 'test/api/retention.test.ts'],
   ['forgets the right password before its 30 days', 'server/edge/password/password-gate.ts', 'COOKIE_TTL_SECONDS', '30 * DAY_SECONDS', '27 * DAY_SECONDS', 'test/edge/password.test.ts'],
@@ -292,7 +292,7 @@ const ROWS: readonly Row[] = [
   // Uploads (contract, "Publish")
   ['accepts an upload target with a wrong signature', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#verify', 'this.#signer.verify(fields, signature)', 'this.#signer.verify(fields, signature) !== undefined', UPLOADS, TARGETS],
   ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#verify', 'if (this.parts.clock() / 1000 < expires) return', 'if (expires) return', UPLOADS, 'test/api/bundles.test.ts'],
-  ['does not sign the content type of an upload', 'server/publish/signed-uploads.ts', 'fileFields', "return ['file', slug, versionId, path, ...claims, contentType, expires]", "return ['file', slug, versionId, path, ...claims, expires]", UPLOADS, TARGETS],
+  ['does not sign the content type of an upload', 'server/publish/signed-uploads.ts', 'fileFields', "return ['file', slug, versionId, path, ...claims, contentType, expires]", "return ['file', slug, versionId, path, ...claims, expires]", UPLOADS],
   ['signs the fields of a text without their lengths', 'server/lib/tokens.ts', 'encodeFields', 'return JSON.stringify(fields)', "return fields.join('\\n')", 'test/lib/signed-fields.test.ts'],
   ['records an upload whose size is not in the manifest', 'server/publish/pending-uploads.ts', 'ManifestFiles.has', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
   ['accepts an upload with another content type', 'server/publish/publish.ts', 'PublishService.upload', 'if (headers.contentType !== ANY_TYPE && !isSameMediaType(headers.contentType, upload.contentType)) {', 'if (false) {', CALLS],
@@ -469,7 +469,7 @@ const ROWS: readonly Row[] = [
   ['counts drafts as versions that were live', 'server/sites/version-history.ts', 'Versions.#findOld', 'others .filter(({ publishedAt }) => publishedAt !== null)', 'others\n      ', 'test/api/retention.test.ts'],
   ['publishes an unchanged version', 'server/publish/finalize.ts', 'Finalizer.#commit', 'const unchanged = ifChanged ?', 'const unchanged = false ?', 'test/api/unchanged.test.ts'],
   ['drops a version with a new title as unchanged', 'server/publish/finalize.ts', 'findCurrent', 'site.liveVersionId === null || changesMetadata(site, version, now)', 'site.liveVersionId === null', 'test/api/unchanged.test.ts'],
-  ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'assertBaseIsCurrent', 'if (baseVersionId === null || baseVersionId === currentVersionId) return', 'return', FINALIZE, 'test/api/update.test.ts'],
+  ['replaces a live version that the publish was not based on', 'server/sites/version.ts', 'assertBaseIsCurrent', 'if (baseVersionId === null || baseVersionId === currentVersionId) return', 'return', FINALIZE],
   ['deletes the live version', 'server/sites/version-history.ts', 'Versions.remove', 'if (site.liveVersionId === versionId) { throw', 'if (false) {\n        throw', 'test/api/versions.test.ts'],
 
   // Manifests (spec 4.3)
@@ -736,6 +736,8 @@ const ROWS: readonly Row[] = [
   ['lets connections that requests in progress leave behind delay a stop', 'packages/http-server/listener.ts', 'Listener.drain', 'setInterval(closeIdle, lastRequestMs)', 'setTimeout(closeIdle, lastRequestMs)', 'test/lib/connections.test.ts'],
   ['does not say that a response of a stopping service is the last one', 'packages/http-server/listener.ts', 'makeServer', "if (!server.listening) response.setHeader('Connection', 'close')", '', 'test/lib/connections.test.ts'],
   ['leaves a file open each second that it cannot read', 'server/operations/access-log/log-file.ts', 'openFile', "const isCut = endsWithinLine(target) const fd = openSync(target, 'a', FILE_MODE)", "const fd = openSync(target, 'a', FILE_MODE)\n  const isCut = endsWithinLine(target)", 'test/operator/access-log.test.ts'],
+  ['keeps a failure that many callers share', 'server/lib/share-result.ts', 'shareSuccess', 'run.catch(forget)', 'run.catch(() => undefined)', 'test/lib/share-result.test.ts'],
+  ['runs shared work once only', 'server/lib/share-result.ts', 'shareRunning', 'run.then(forget, forget)', 'run.catch(forget)', 'test/lib/share-result.test.ts'],
   ['ends the process when a connection is reset after CONNECT', 'packages/http-server/listener.ts', 'refuseTunnels', "socket.on('error', () => socket.destroy())", '', 'test/lib/connections.test.ts'],
   ['keeps a closed connection of node:http2 while its client keeps its side open', 'packages/http-server/http2-node.ts', 'NodeHttp2Session.timeout', 'this.isAwaitingRequest || this.#session.closed', 'this.isAwaitingRequest', 'test/http2/flow.test.ts'],
   ['refuses requests that cross its GOAWAY', 'packages/http-server/http2/session.ts', 'Http2Session.close', 'this.#writeBuffer.add(SHUTDOWN_NOTICE)', 'this.#refuse(CODE.noError)', 'test/http2/shutdown.test.ts'],
