@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
+import { MINUTE_MS } from '../lib/time.ts'
 
 /** Bytes of an object, and the SHA-256 that they had when they were stored. */
 export interface HashedRange {
@@ -96,11 +97,11 @@ export class DamageReport {
     this.#isNew(object, this.#missing)
   }
 
-  /** Records it then; where that fails, the next read does. */
+  /** Records it then; where that fails, a read a minute later does. */
   #isNew(object: string, reported: Set<string>): boolean {
     if (reported.size >= MAX_REPORTED_OBJECTS || reported.has(object)) return false
     reported.add(object)
-    this.#options.record?.(object).catch(() => reported.delete(object))
+    this.#options.record?.(object).catch(() => setTimeout(() => reported.delete(object), MINUTE_MS).unref())
     return true
   }
 }

@@ -9,7 +9,7 @@ import { DamageReport } from '../../server/blobs/damage.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
-import { silentLog } from '../support/silent-log.ts'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
@@ -92,22 +92,31 @@ test('a byte that changed on the disk is not read, and each object is logged onc
   assert.equal(metrics.counter('slipway_damaged_files_total', { found: 'read' }).value, 3)
 })
 
-test('a damaged or missing object is recorded once, again after a failure', async () => {
+test('a damaged or missing object is logged and recorded once, again a minute after a failure', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   await using place = await freshFolder()
   const recorded: string[] = []
   const record = async (object: string) => {
     if (recorded.push(object) === 1) throw new Error('the database is unreachable')
   }
-  const damage = new DamageReport({ log: silentLog, metrics: new Metrics(), record })
+  let logged = 0
+  const log = makeLog({ level: 'error', text: false, write: () => logged++ })
+  const damage = new DamageReport({ log, metrics: new Metrics(), record })
   const blobs = diskBlobs({ folder: place.folder, bootId: 'this-run', clock: () => NOW, damage })
   const [small, large] = [await keep(blobs, SMALL), await keep(blobs, LARGE)]
   await writeFile(place.pathOf(small), LARGE)
   await rm(place.pathOf(large))
-  for (let times = 0; times < 3; times++) {
-    await assert.rejects(blobs.bytes(small), { code: 'UNAVAILABLE' })
-    assert.equal(await blobs.read(large), undefined)
+  for (const expected of [
+    [1, small.object, large.object],
+    [2, small.object, large.object, small.object],
+  ]) {
+    for (let times = 0; times < 3; times++) {
+      await assert.rejects(blobs.bytes(small), { code: 'UNAVAILABLE' })
+      assert.equal(await blobs.read(large), undefined)
+    }
+    assert.deepEqual([logged, ...recorded], expected)
+    t.mock.timers.tick(MINUTE_MS)
   }
-  assert.deepEqual(recorded, [small.object, large.object, small.object])
 })
 
 test('a file that a killed process of this run wrote in part is not committed', async () => {
