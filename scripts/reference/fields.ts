@@ -42,10 +42,9 @@ export function row({ name, schema, required }: FieldEntry, mark: 'required' | '
   return html`<div><dt><code>${name}</code> <span>${typeName(schema)}</span>${marked}</dt><dd>${meaning.join('; ')}</dd></div>`
 }
 
-/** The types that a schema allows, as text. */
+/** The types that a schema allows, as text. Variants are objects. */
 export function typeName(schema: FieldSchema): string {
-  if (schema.oneOf) return 'object'
-  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeName))].join(' or ')
+  if (schema.oneOf ?? schema.anyOf) return 'object'
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   const types = [schema.type ?? []].flat()
   return types.length === 0 ? 'any value' : types.map((type) => kind(type, schema)).join(' or ')
