@@ -19,8 +19,12 @@ export interface Packages {
 /** Builds the packages of the project, which is built. The same commit makes the same bytes. */
 export async function buildPackages(
   folder: string,
-  isWanted: (file: PackageFile) => boolean = () => true,
+  {
+    isWanted = () => true,
+    report = () => undefined,
+  }: { isWanted?: (file: PackageFile) => boolean; report?: (step: string) => void } = {},
 ): Promise<Packages> {
+  report('Listing files and licenses…')
   const release = readRelease(process.env)
   const modules = listModules()
   const program = listProgram(modules).filter(isWanted)
@@ -35,7 +39,9 @@ export async function buildPackages(
   const parts = { program, sbom, release }
   try {
     mkdirSync(folder, { recursive: true })
+    report('Building the Debian package…')
     buildDeb({ ...parts, workFolder: join(workFolder, 'deb'), output: packages.deb })
+    report('Building the archive…')
     await buildTarball({ ...parts, workFolder: join(workFolder, 'tar'), output: packages.tarball })
     writeFileSync(packages.bill, sbom)
   } finally {

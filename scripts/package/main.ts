@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { print } from '../print.mjs'
 import { root } from '../root.mjs'
 import { buildPackages } from './build-packages.ts'
 import { testInstallation } from './test-installation.ts'
@@ -9,6 +10,6 @@ import { testInstallation } from './test-installation.ts'
 const [argument = 'dist'] = process.argv.slice(2)
 if (argument === 'test') await testInstallation(console.log)
 else {
-  const { deb, tarball, bill } = await buildPackages(resolve(root, argument))
+  const { deb, tarball, bill } = await buildPackages(resolve(root, argument), { report: print })
   console.log([deb, tarball, bill].join('\n'))
 }

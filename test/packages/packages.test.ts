@@ -45,14 +45,22 @@ describe('the packages', requires('dpkg'), () => {
   const opened = new AsyncDisposableStack()
   let folder: string
   let packages: Packages
+  const steps: string[] = []
   before(async () => {
     folder = opened.use(await memoryFolder()).path
-    packages = await buildPackages(join(folder, 'first'), isSmall)
+    packages = await buildPackages(join(folder, 'first'), {
+      isWanted: isSmall,
+      report: (step) => steps.push(step),
+    })
   })
   after(() => opened.disposeAsync())
 
+  test('are built in steps that are reported', () => {
+    assert.match(steps.join('\n'), /^Listing .*\n.*Debian package.*\n.*archive…$/)
+  })
+
   test('have the same bytes when they are built again', async () => {
-    const again = await buildPackages(join(folder, 'second'), isSmall)
+    const again = await buildPackages(join(folder, 'second'), { isWanted: isSmall })
     for (const kind of ['deb', 'tarball', 'bill'] as const)
       assert.ok((await readFile(packages[kind])).equals(await readFile(again[kind])), kind)
   })
