@@ -1,4 +1,4 @@
-import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
+import type { ApprovalRule, MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import { openSite } from './account.ts'
 import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { formatMetadata, METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'
@@ -16,12 +16,19 @@ Changes settings of a site without publishing it again. Without options it shows
   options: {
     name: NAME_OPTION,
     ...METADATA_OPTIONS,
+    'require-approval': {
+      type: 'string',
+      value: 'WHO',
+      help: 'Promote a preview only after an approval of exactly its content by anyone, or by collaborators; off ends it',
+    },
     ...SITE_OPTIONS,
   },
   async run(work, options) {
     const password = await readPassword(work, options)
+    const requireApproval = stringOption(options, 'require-approval') as ApprovalRule | undefined
     const change: MetadataRequest = {
       ...readMetadata(options),
+      ...(requireApproval !== undefined && { requireApproval }),
       ...(password !== undefined && { password }),
     }
     const { slipway, ...site } = await openSite(work, options)
@@ -37,6 +44,7 @@ Changes settings of a site without publishing it again. Without options it shows
           ['URL', details.siteUrl],
           ...formatMetadata(details, work.retryPolicy.now()),
           ['Password', details.hasPassword ? 'On' : 'Off'],
+          ['Approval', details.requireApproval === 'off' ? 'Not required' : `By ${details.requireApproval}`],
         ]),
       )
     })

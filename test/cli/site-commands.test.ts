@@ -106,10 +106,15 @@ describe('a site of an account', () => {
     const { cli, client, slug } = fixture
     assert.match((await cli.run(['settings'])).stdout, /^Title +None\n/m)
     const env = { SLIPWAY_SITE_PASSWORD: 'secret' }
-    const args = ['--title', 'Bakery', '--spa', '--password']
+    const args = ['--title', 'Bakery', '--spa', '--password', '--require-approval', 'anyone']
     assert.equal((await cli.run(['settings', ...args], { env })).code, 0)
-    const { title, spaMode, hasPassword } = await client.details(slug)
-    assert.deepEqual([title, spaMode, hasPassword], ['Bakery', true, true])
+    const { title, spaMode, hasPassword, requireApproval } = await client.details(slug)
+    assert.deepEqual([title, spaMode, hasPassword, requireApproval], ['Bakery', true, true, 'anyone'])
+    const unknown = await cli.run(['settings', '--require-approval', 'some'])
+    assert.deepEqual(
+      [unknown.code, /must be one of off, anyone, collaborators/.test(unknown.stderr)],
+      [2, true],
+    )
     const { stdout } = await cli.run([
       'settings',
       '--no-password',
@@ -119,7 +124,7 @@ describe('a site of an account', () => {
     ])
     assert.match(
       stdout,
-      /^Title +Bakery\nDescription +Bread and cakes\nSingle-page app +Off\nExpires +Never\nPassword +Off$/m,
+      /^Title +Bakery\nDescription +Bread and cakes\nSingle-page app +Off\nExpires +Never\nPassword +Off\nApproval +By anyone$/m,
     )
     const { stdout: expiring } = await cli.run(['settings', '--ttl', '365d'])
     assert.match(expiring, /^Expires +\d+ \w{3} \d{4}, \d\d:\d\d$/m)
