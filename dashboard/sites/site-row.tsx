@@ -47,7 +47,9 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
           <p class="site-marks">
             <StatusBadge site={site} />
             {site.openThreads > 0 && (
-              <a href={`/sites/${slug}/review`}>{pluralize(site.openThreads, 'open comment')}</a>
+              <a href={`/sites/${slug}/review?preview=${site.openReview}`}>
+                {pluralize(site.openThreads, 'open comment')}
+              </a>
             )}
             {site.hasPassword && (
               <Badge tone="plain">

@@ -88,6 +88,7 @@ const siteSummary = named(
       fileCount: integer('Files'),
       totalBytes: integer('Bytes'),
       openThreads: integer('Open threads of its reviews'),
+      openReview: nullable(text('A preview with open threads; empty: the live version; null: none')),
     },
     {
       ...sharedFields,

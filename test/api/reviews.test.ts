@@ -325,15 +325,17 @@ describe('a review', () => {
     assert.deepEqual((await review.get({ path: '/other' })).threads, [])
   })
 
-  test('is counted in the list of sites, by its open threads', async () => {
+  test('is counted and named in the list of sites, by its open threads', async () => {
     const { slug, review, begin } = await reviewed()
-    const count = async () =>
-      (await owner.client.list()).publishes.find((site) => site.slug === slug)!.openThreads
-    assert.equal(await count(), 0)
+    const count = async () => {
+      const found = (await owner.client.list()).publishes.find((site) => site.slug === slug)!
+      return [found.openThreads, found.openReview]
+    }
+    assert.deepEqual(await count(), [0, null])
     const { id } = await begin()
-    assert.equal(await count(), 1)
+    assert.deepEqual(await count(), [1, 'spring'])
     await review.addToThread(id, { status: 'resolved' })
-    assert.equal(await count(), 0)
+    assert.deepEqual(await count(), [0, null])
   })
 
   test('wakes those who wait for its next change', async () => {

@@ -39,7 +39,7 @@ export const REVIEW_TOOLS: Tools = {
       return {
         ...{ url, versionId, decision, counts },
         ...(last && { by: `${last.author.name} (${last.author.role})`, note: last.note }),
-        dashboardUrl: `${dashboardUrl(api, review.slug)}/review`,
+        dashboardUrl: `${dashboardUrl(api, review.slug)}/review?preview=${review.preview ?? ''}`,
       }
     },
   },

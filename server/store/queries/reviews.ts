@@ -82,17 +82,20 @@ export class ReviewQueries extends QueryGroup {
     return oldest
   }
 
-  /** Open threads of all subjects of each of these sites; sites without any are absent. */
-  async openThreads(slugs: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  /** Open threads of all subjects of each of these sites, and the first of these subjects; sites without any are absent. */
+  async openThreads(
+    slugs: readonly string[],
+  ): Promise<ReadonlyMap<string, { threads: number; previewName: string }>> {
     if (slugs.length === 0) return new Map()
     const rows = await this.db
       .selectFrom('review_threads')
       .select((e) => ['slug', e.fn.countAll<number>().as('threads')])
+      .select((e) => e.fn.min('preview_name').as('previewName'))
       .where('slug', 'in', slugs)
       .where('status', '=', 'open')
       .groupBy('slug')
       .execute()
-    return new Map(rows.map(({ slug, threads }) => [slug, threads]))
+    return new Map(rows.map(({ slug, ...found }) => [slug, found]))
   }
 
   /** Another text after each change of a thread, after each decision, and when others are outdated in the shown version. */
