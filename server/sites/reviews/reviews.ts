@@ -104,7 +104,7 @@ export class Reviews extends Component<ReviewParts> {
       url: previewName === '' ? addresses.site(slug) : addresses.preview(slug, previewName),
       ...{ versionId: version.id, contentHash },
       frame: { url: addresses.preview(slug, grant), expiresAt: toIso(until) },
-      decision: verdictOf(await read.reviews.decisionsAbout(slug, contentHash, 1)),
+      decision: (await read.reviews.decisionsAbout(slug, contentHash, 1))[0]?.decision ?? 'none',
       decisions: (await read.reviews.decisions(subject, SHOWN_DECISIONS)).map(describeDecision),
       counts: countThreads(threads),
       threads: threads.filter(isWanted),
@@ -133,7 +133,7 @@ export class Reviews extends Component<ReviewParts> {
       if ((await tx.reviews.links(subject)).length >= MAX_REVIEW_LINKS)
         throw exceeded(
           `A review can have at most ${MAX_REVIEW_LINKS} links`,
-          'A link shows later versions too. Revoke others in Review, on the page of the site.',
+          'A link shows later versions too: publish without --review and use one of these, or revoke some in Review, on the page of the site.',
         )
       const { audience = 'anyone', expiresInSeconds } = request
       const lifetime = expiresInSeconds === undefined ? undefined : expiresInSeconds * SECOND_MS
@@ -232,7 +232,11 @@ export class Reviews extends Component<ReviewParts> {
     assertWords({ note, name })
     return this.#write(caller, subject, async (tx, access, now) => {
       const { version, role } = access
-      if (!access.mayDecide) throw linkMayNotDecide()
+      if (!access.mayDecide)
+        throw new ApiError('INSUFFICIENT_SCOPE', 'This link was created with a key that may not decide', {
+          details: { requiredScope: 'manage' },
+          hint: 'Ask the owner of the site for a link from its page Review.',
+        })
       if (version.id !== versionId)
         throw new ApiError('VERSION_CONFLICT', 'Another version is shown by now', {
           details: { currentVersionId: version.id },
@@ -407,13 +411,6 @@ async function announce(
   await tx.notices.add({ id, accountId: site.ownerId, event, createdAt: now })
 }
 
-function linkMayNotDecide(): ApiError {
-  return new ApiError('INSUFFICIENT_SCOPE', 'This link was created with a key that may not decide', {
-    details: { requiredScope: 'manage' },
-    hint: 'Ask the owner of the site for a link from its page Review.',
-  })
-}
-
 function exceeded(sentence: string, hint: string): ApiError {
   return new ApiError('QUOTA_EXCEEDED', sentence, { hint })
 }
@@ -437,11 +434,6 @@ function countThreads(threads: readonly ReviewThread[]): Review['counts'] {
 function describeDecision(stored: StoredDecision): ReviewDecision {
   const { id, decision, versionId, contentHash, note, author, createdAt } = stored
   return { id, decision, versionId, contentHash, note, author, createdAt: toIso(createdAt) }
-}
-
-/** The last decision about a content. */
-function verdictOf([last]: readonly StoredDecision[]): Review['decision'] {
-  return last?.decision ?? 'none'
 }
 
 function describeLink(
