@@ -31,16 +31,15 @@ const WIDTHS = [
 const FILTERS = ['open', 'resolved', 'outdated'] as const
 type Filter = (typeof FILTERS)[number]
 
-const FILTER_NAMES: Record<Filter, string> = { open: 'Open', resolved: 'Resolved', outdated: 'Outdated' }
+/** Milliseconds after which a page whose script has not answered has none, before and after it has loaded. */
+const SCRIPT_TIMEOUT_MS = { requested: 5000, loaded: 2000 }
 
-const NO_COMMENTS: Record<Filter, string> = {
-  open: 'No open comments. Choose Comment, then click on the page.',
-  resolved: 'No resolved comments.',
-  outdated: 'No outdated comments.',
-}
+const [GESTURE, GESTURE_HELP] = matchMedia('(pointer: coarse)').matches
+  ? ['Tap the page', 'To comment on words, select them first.']
+  : ['Click on the page', 'With the keyboard: arrow keys choose, Enter comments, Escape ends.']
 
-/** Milliseconds after which a page whose script has not answered has none. */
-const SCRIPT_TIMEOUT_MS = 5000
+/** Errors after which only another link, session or version continues the review. */
+const ENDS = /^(?:NOT_FOUND|UNAUTHORIZED|SITE_\w+)$/
 
 /** Of places, for a version on screen. */
 const MAX_REPORTS = 50
@@ -94,6 +93,7 @@ export function ReviewDesk({ review }: { review: FollowedReview }) {
         api={api}
         review={value}
         shown={shown}
+        isOver={error !== undefined && ENDS.test(error.code)}
         start={page.current}
         onPage={(path) => {
           page.current = path
@@ -110,17 +110,18 @@ interface DeskProps {
   api: SiteReview
   review: Review
   shown: Pick<Review, 'versionId' | 'frame'>
+  isOver: boolean
   /** The path of the page to begin with. */
   start: string
   onThread: (thread: ReviewThread) => void
   onReload: () => void
   onPage: (path: string) => void
-  onFrameEnded: () => void
+  onFrameEnded: () => Promise<void>
 }
 
 /** What a reviewer does with the version on screen. */
 function useDesk(props: DeskProps) {
-  const { api, review, shown, start, onThread, onReload, onPage } = props
+  const { api, review, shown, isOver, start, onThread, onReload, onPage, onFrameEnded } = props
   const [requested, request] = useState({ path: start, count: 0 })
   const [path, setPath] = useState(start)
   const [commenting, setCommenting] = useState(false)
@@ -135,6 +136,10 @@ function useDesk(props: DeskProps) {
   const open = (thread: ReviewThread) => {
     select((before) => ({ id: thread.id, count: (before?.count ?? 0) + 1 }))
     if (thread.place.path !== path) request(({ count }) => ({ path: thread.place.path, count: count + 1 }))
+  }
+  const back = async () => {
+    await onFrameEnded()
+    request(({ count }) => ({ path, count: count + 1 }))
   }
   const receive = (message: FromFrame) => {
     if (message.type === 'ready') {
@@ -165,18 +170,20 @@ function useDesk(props: DeskProps) {
     await api.decide({ decision, versionId, ...named, ...(note !== '' && { note }) })
     onReload()
   }
-  const canWrite = review.role !== 'guest' || guestName !== ''
+  const canWrite = !isOver && (review.role !== 'guest' || guestName !== '')
   return {
     ...{ requested, path, commenting, setCommenting, place, setPlace, selected, filter, setFilter },
-    ...{ script, canWrite, open, receive, add, change, decide },
+    ...{ script, canWrite, open, back, receive, add, change, decide },
   }
 }
 
 function Desk(props: DeskProps) {
-  const { review, shown, onFrameEnded } = props
+  const { review, shown, isOver } = props
   const desk = useDesk(props)
   const { path, commenting, place, selected, canWrite, requested } = desk
+  const commentOnPage = () => desk.receive({ type: 'place', place: wholePage(path, frame.current!) })
   const [width, setWidth] = useState<number | undefined>(undefined)
+  const frame = useRef<HTMLIFrameElement>(null)
   const labels = new Map([...review.threads].reverse().map(({ id }, index) => [id, `${index + 1}`]))
   return (
     <div class="review-desk">
@@ -189,24 +196,31 @@ function Desk(props: DeskProps) {
             disabled={!canWrite}
             onClick={() => desk.setCommenting(!commenting)}
           >
-            {commenting ? 'Click on the page' : 'Comment'}
+            {commenting ? GESTURE : 'Comment'}
           </Button>
           <Segments label="Width" options={WIDTHS} value={width} onChoose={setWidth} />
           <span class="quiet small page-path">
             <bdi>{path}</bdi>
           </span>
         </div>
-        {desk.script.isSilent && <WithoutMarks onReload={onFrameEnded} />}
+        <Silence script={desk.script} onBack={desk.back} />
+        {commenting && <CommentHelp onWholePage={commentOnPage} />}
         <ReviewFrame
           src={pageUrl(shown.frame.url, requested.path)}
           visit={requested.count}
           marks={marksOf(review.threads, { path, labels, selectedId: selected?.id })}
-          {...{ width, commenting, shown: selected, onLoad: desk.script.expect, onMessage: desk.receive }}
+          isHidden={desk.script.silence === 'left'}
+          {...{ frame, width, commenting, shown: selected }}
+          onLoad={desk.script.expect}
+          onMessage={desk.receive}
         />
       </div>
       <aside class="stack review-side" aria-label="Comments and decision">
         <DecisionPanel {...{ review, canWrite, versionId: shown.versionId }} onDecide={desk.decide} />
-        {place && <Composer place={place} onSend={desk.add} onCancel={() => desk.setPlace(undefined)} />}
+        {isOver && <p>You can no longer comment here. Your text stays until you leave the page.</p>}
+        {place && (
+          <Composer {...{ place, canWrite }} onSend={desk.add} onCancel={() => desk.setPlace(undefined)} />
+        )}
         <ThreadList
           {...{ review, labels, canWrite, filter: desk.filter, selectedId: selected?.id }}
           onFilter={desk.setFilter}
@@ -249,15 +263,51 @@ function GuestName() {
   )
 }
 
-function WithoutMarks({ onReload }: { onReload: () => void }) {
+function CommentHelp({ onWholePage }: { onWholePage: () => void }) {
   return (
-    <Notice tone="warn" title="This page shows no marks.">
-      <p>Its policy may block the script of the review, or the view has ended.</p>
-      <p>
-        <Button onClick={onReload}>Load the page again</Button>
+    <p class="choices small">
+      {GESTURE_HELP}
+      <Button variant="link" onClick={onWholePage}>
+        Comment on the whole page
+      </Button>
+    </p>
+  )
+}
+
+/** A page without the script of the review; one that follows a page with it is hidden: it may be an error page. */
+const SILENCES = {
+  blocked: {
+    title: 'This page shows no marks.',
+    reasons: 'Its policy may block the script of the review, or the page does not exist.',
+  },
+  left: {
+    title: "The review can't follow this link.",
+    reasons: 'It may lead to another site or to a page that does not exist, or the view has ended.',
+  },
+}
+
+function Silence({ script, onBack }: { script: ScriptCheck; onBack: () => unknown }) {
+  const { silence, admit } = script
+  if (!silence) return null
+  const { title, reasons } = SILENCES[silence]
+  return (
+    <Notice tone="warn" title={title}>
+      <p>{reasons}</p>
+      <p class="choices">
+        <Button onClick={onBack}>Load the last page</Button>
+        {silence === 'left' && (
+          <Button variant="link" onClick={admit}>
+            Show it without marks
+          </Button>
+        )}
       </p>
     </Notice>
   )
+}
+
+/** A place that each version of the page has. */
+function wholePage(path: string, { clientWidth, clientHeight }: Element): ReviewPlace {
+  return { path, selector: 'body', text: '', before: '', after: '', width: clientWidth, height: clientHeight }
 }
 
 /** A path of the page at the host of the frame, whatever a reviewer wrote there. */
@@ -307,33 +357,38 @@ function findChanges({ placed, missing }: Placements, threads: readonly ReviewTh
   }
 }
 
-/** Whether the script of the frame has not answered for a while. */
+type ScriptCheck = ReturnType<typeof useScriptCheck>
+
+/** Notices when the script of the frame has not answered for a while. */
 function useScriptCheck(src: string) {
-  const [isSilent, setSilent] = useState(false)
+  const [silence, setSilence] = useState<keyof typeof SILENCES | undefined>(undefined)
+  const hasAnswered = useRef(false)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  const expect = () => {
+  const expect = (timeout = SCRIPT_TIMEOUT_MS.loaded) => {
     clearTimeout(timer.current)
-    setSilent(false)
-    timer.current = setTimeout(() => setSilent(true), SCRIPT_TIMEOUT_MS)
+    setSilence(undefined)
+    timer.current = setTimeout(() => setSilence(hasAnswered.current ? 'left' : 'blocked'), timeout)
   }
   useEffect(() => {
-    expect()
+    expect(SCRIPT_TIMEOUT_MS.requested)
     return () => clearTimeout(timer.current)
   }, [src])
   const confirm = () => {
     clearTimeout(timer.current)
-    setSilent(false)
+    setSilence(undefined)
+    hasAnswered.current = true
   }
-  return { isSilent, expect, confirm }
+  return { silence, expect, confirm, admit: () => setSilence('blocked') }
 }
 
 interface ComposerProps {
   place: ReviewPlace
+  canWrite: boolean
   onSend: (text: string) => Promise<void>
   onCancel: () => void
 }
 
-function Composer({ place, onSend, onCancel }: ComposerProps) {
+function Composer({ place, canWrite, onSend, onCancel }: ComposerProps) {
   const [text, write] = useState('')
   const box = useRef<HTMLTextAreaElement>(null)
   const send = useAction(() => onSend(text.trim()))
@@ -348,7 +403,7 @@ function Composer({ place, onSend, onCancel }: ComposerProps) {
       <TextArea label="Comment" box={box} value={text} maxLength={MAX_COMMENT_LENGTH} onWrite={write} />
       <ErrorNotice error={send.error} />
       <div class="choices">
-        <Button variant="main" busy={send.busy} disabled={text.trim() === ''}>
+        <Button variant="main" busy={send.busy} disabled={!canWrite || text.trim() === ''}>
           Add comment
         </Button>
         <Button onClick={onCancel}>Cancel</Button>
@@ -381,11 +436,11 @@ function ThreadList(props: ThreadListProps) {
       <h2 id="comments">Comments</h2>
       <Segments
         label="Show comments"
-        options={FILTERS.map((one) => [`${FILTER_NAMES[one]} ${count(one)}`, one] as const)}
+        options={FILTERS.map((one) => [`${one} ${count(one)}`, one] as const)}
         value={filter}
         onChoose={onFilter}
       />
-      {wanted.length === 0 && <p class="quiet">{NO_COMMENTS[filter]}</p>}
+      {wanted.length === 0 && <p class="quiet">No {filter} comments.</p>}
       {[...pages].map(([path, threads]) => (
         <div key={path} class="stack tight">
           <h3 class="small page-path">

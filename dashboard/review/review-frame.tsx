@@ -1,8 +1,11 @@
+import type { RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { FromFrame, Mark } from './messages.ts'
 import { type FramePort, openPort } from './port.ts'
 
 interface ReviewFrameProps {
+  frame: RefObject<HTMLIFrameElement | null>
+  isHidden: boolean
   /** The URL of the page; another one, or another visit, loads it. */
   src: string
   visit: number
@@ -18,14 +21,11 @@ interface ReviewFrameProps {
 }
 
 /** The reviewed page on its own origin. It can neither navigate this page nor read it. */
-export function ReviewFrame({ src, visit, width, commenting, marks, shown, ...on }: ReviewFrameProps) {
-  const frame = useRef<HTMLIFrameElement>(null)
+export function ReviewFrame(props: ReviewFrameProps) {
+  const { frame, isHidden, src, visit, width, commenting, marks, shown, ...on } = props
   const port = useRef<FramePort | undefined>(undefined)
-  const receive = useRef(on.onMessage)
-  receive.current = on.onMessage
-  const state = useRef({ commenting, marks })
-  state.current = { commenting, marks }
-  const [mode, places] = [JSON.stringify(commenting), JSON.stringify(marks)]
+  const latest = useRef(props)
+  latest.current = props
   useLayoutEffect(() => {
     port.current?.send({ type: 'mode', commenting })
     if (!commenting) return
@@ -36,8 +36,8 @@ export function ReviewFrame({ src, visit, width, commenting, marks, shown, ...on
       if (document.activeElement === frame.current && activeElement instanceof HTMLElement)
         activeElement.focus()
     }
-  }, [mode])
-  useEffect(() => port.current?.send({ type: 'marks', marks: [...marks] }), [places])
+  }, [commenting])
+  useEffect(() => port.current?.send({ type: 'marks', marks: [...marks] }), [JSON.stringify(marks)])
   useEffect(() => {
     if (shown) port.current?.send({ type: 'show', id: shown.id })
   }, [shown?.id, shown?.count])
@@ -46,15 +46,16 @@ export function ReviewFrame({ src, visit, width, commenting, marks, shown, ...on
     on.onLoad()
     port.current?.close()
     port.current = openPort(frame.current!, (message) => {
-      receive.current(message)
+      const { onMessage, commenting, marks } = latest.current
+      onMessage(message)
       if (message.type !== 'ready') return
       // Another page may have other marks, which follow when this one has been drawn.
-      port.current?.send({ type: 'mode', commenting: state.current.commenting })
-      port.current?.send({ type: 'marks', marks: [...state.current.marks] })
+      port.current?.send({ type: 'mode', commenting })
+      port.current?.send({ type: 'marks', marks: [...marks] })
     })
   }
   return (
-    <div class="review-frame">
+    <div class="review-frame" hidden={isHidden}>
       <iframe
         key={visit}
         ref={frame}

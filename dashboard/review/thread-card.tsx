@@ -58,12 +58,12 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
         </div>
       ))}
       <ErrorNotice error={turn.error} />
-      {isSelected && canWrite && (
+      {isSelected && (
         <form class="stack tight" onSubmit={handleSubmit(reply)}>
           <TextArea label="Reply" value={text} maxLength={MAX_COMMENT_LENGTH} onWrite={write} />
           <ErrorNotice error={reply.error} />
           <p>
-            <Button busy={reply.busy} disabled={text.trim() === ''}>
+            <Button busy={reply.busy} disabled={!canWrite || text.trim() === ''}>
               Reply
             </Button>
           </p>

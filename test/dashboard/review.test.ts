@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
+import type { ReviewThread } from '../../protocol/api/reviews.schema.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -8,7 +9,7 @@ import { web } from './shared.ts'
 import { type Owner, requiresBrowser } from './web-fixture.ts'
 
 const PAGE = (button: string) =>
-  `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a>`
+  `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a><a href="/nowhere">Nowhere</a>`
 
 const files = (button: string) =>
   toFiles({
@@ -92,7 +93,8 @@ async function testOutdated(html: string): Promise<void> {
     height: 9,
   }
   await review.createThread({ versionId, place, text: 'Too small' })
-  await page.goto(web.url(`/sites/${slug}/review?preview=spring`))
+  await page.goto(web.url('/sites'))
+  await page.getByRole('link', { name: '1 open comment' }).click()
   await openMark(page, 'Order')
   await owner.assertAccessibleInAllViewports()
   await page.getByRole('button', { name: 'Request changes' }).click()
@@ -131,23 +133,51 @@ test('a review loads at most 35 KB of script beside that of the front page', req
 })
 
 test(
-  'a view that has ended is noticed after a link of the page, and loads again',
+  'a sentence is shown instead of what the frame shows after a link out of the review, and leads back',
   requiresBrowser,
   async () => {
     const { owner } = await web.asOwner()
     const { link } = await startReview(owner)
     const { page, visitor } = await openAsGuest(link)
-    web.service.clock.now += 31 * MINUTE_MS
-    await frameOf(page).getByRole('link', { name: 'About' }).click()
-    await page.getByText('This page shows no marks.').waitFor()
-    await page.getByRole('button', { name: 'Load the page again' }).click()
-    await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
-    await page.getByText('This page shows no marks.').waitFor({ state: 'detached' })
-    // The browser does not show the error page in the frame.
+    for (const name of ['Nowhere', 'About']) {
+      // The view has ended before the last one.
+      if (name === 'About') web.service.clock.now += 31 * MINUTE_MS
+      await frameOf(page).getByRole('link', { name }).click()
+      await page.getByText("The review can't follow this link.").waitFor()
+      assert.equal(await page.locator('iframe').isVisible(), false)
+      if (name === 'Nowhere') {
+        await visitor.assertAccessibleInAllViewports()
+        await page.getByRole('button', { name: 'Show it without marks' }).click()
+        await page.locator('iframe').waitFor()
+      }
+      await page.getByRole('button', { name: 'Load the last page' }).click()
+      await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
+      await page.getByRole('button', { name: 'Load the last page' }).waitFor({ state: 'detached' })
+    }
+    // The browser does not show these pages in the frame.
     for (const line of visitor.complaints.splice(0))
       assert.match(line, /^Fram|^Failed to (?:load|execute 'postM)/)
   },
 )
+
+test('a comment can be about a page as a whole, in every version of it', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { slug, review, link } = await startReview(owner)
+  const { page } = await openAsGuest(link)
+  await page.getByRole('button', { name: 'Comment', exact: true }).click()
+  await page.getByText('With the keyboard').waitFor()
+  await page.getByRole('button', { name: 'Comment on the whole page' }).press('Enter')
+  await page.keyboard.type('Too long')
+  await page.getByRole('button', { name: 'Add comment' }).click()
+  await page.getByRole('button', { name: 'Open 1' }).waitFor()
+  await owner.client.publish({ slug, files: toFiles({ 'index.html': 'Another page' }), preview: 'spring' })
+  await page.getByRole('button', { name: 'Show it' }).click()
+  await frameOf(page).getByText('Another page').waitFor()
+  await page.getByRole('button', { name: 'Show comment 1' }).click()
+  assert.equal((await review.get()).counts.outdated, 0)
+  const [{ place }] = (await review.get()).threads as [ReviewThread]
+  assert.ok(place.width > 300 && place.height > 300)
+})
 
 test(
   'a link of a key of scope publish is for comments, and the owner sees who created it',
@@ -171,8 +201,15 @@ test('a review page learns that its link was revoked', requiresBrowser, async ()
   const { review, link } = await startReview(owner)
   const { page } = await openAsGuest(link)
   const [given] = (await review.get()).links!
+  await page.getByRole('button', { name: 'Comment', exact: true }).click()
+  await frameOf(page).getByText('Opening hours').click()
+  await page.getByLabel('Comment', { exact: true }).fill('And Sundays?')
   await review.revokeLink(given!.id)
   await page.getByRole('alert').filter({ hasText: 'Ask the person who sent it' }).waitFor()
+  await page.getByText('You can no longer comment here.').waitFor()
+  for (const name of ['Comment', 'Approve', 'Request changes', 'Add comment'])
+    assert.equal(await page.getByRole('button', { name, exact: true }).isDisabled(), true, name)
+  assert.equal(await page.getByLabel('Comment', { exact: true }).inputValue(), 'And Sundays?')
 })
 
 test(

@@ -65,6 +65,7 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   await phone.page.goto(reviewUrl)
   await phone.page.getByLabel('Your name').fill('Bea')
   await phone.page.getByRole('button', { name: 'Comment', exact: true }).tap()
+  await phone.page.getByRole('button', { name: 'Tap the page' }).waitFor()
   await frameOf(phone.page).getByRole('button', { name: 'Order' }).tap()
   await phone.page.getByLabel('Comment', { exact: true }).fill('<b>Too small</b>')
   await phone.assertReadableInAllViewports()
