@@ -111,16 +111,15 @@ export class Listener {
     }
     const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
     if (lastRequestMs === 0) closeIdle()
-    const timers = [
-      // Requests that were in progress leave connections behind.
-      setInterval(closeIdle, lastRequestMs),
-      setTimeout(() => {
-        for (const server of this.#servers) server.closeAllConnections()
-        this.#fastPath?.destroy()
-      }, seconds * 1000),
-    ]
+    // Requests that were in progress leave connections behind.
+    const closing = setInterval(closeIdle, lastRequestMs)
+    const destroying = setTimeout(() => {
+      for (const server of this.#servers) server.closeAllConnections()
+      this.#fastPath?.destroy()
+    }, seconds * 1000)
     await Promise.all(closed)
-    for (const timer of timers) clearTimeout(timer)
+    clearInterval(closing)
+    clearTimeout(destroying)
   }
 }
 

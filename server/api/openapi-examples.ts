@@ -92,7 +92,7 @@ const EXAMPLES: readonly (readonly [value: string | number, fields: string])[] =
   ['production', 'environment'],
   ['.github/workflows/deploy.yml', 'workflow'],
   ['2026-11-22T16:40:00.000Z', 'lastUsedAt'],
-  ['pr-42', 'preview Preview.name PreviewAddress.name DeletedPreview.name'],
+  ['pr-42', 'preview openReview Preview.name PreviewAddress.name DeletedPreview.name'],
   ['The second button is too small', 'ReviewComment.text ReviewThreadRequest.text'],
   ['It has 44 pixels now', 'ReviewThreadChange.text'],
   ['/menu.html', 'ReviewPlace.path'],
