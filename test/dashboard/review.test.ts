@@ -167,6 +167,7 @@ test('a comment can be about a page as a whole, in every version of it', require
   await page.getByRole('button', { name: 'Comment', exact: true }).click()
   await page.getByText('With the keyboard').waitFor()
   await page.getByRole('button', { name: 'Comment on the whole page' }).press('Enter')
+  await page.locator('textarea:focus').waitFor()
   await page.keyboard.type('Too long')
   await page.getByRole('button', { name: 'Add comment' }).click()
   await page.getByRole('button', { name: 'Open 1' }).waitFor()
