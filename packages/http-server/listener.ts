@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Server as NetServer, Socket } from 'node:net'
+import { createServer, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { isAnswered, type LastExchange, onClientError } from './client-error.ts'
@@ -9,7 +9,7 @@ import { CountedResponse } from './counted-response.ts'
 import { CONNECTION_DEADLINES, type ConnectionDeadlines } from './deadlines.ts'
 import { LingeringConnections } from './lingering.ts'
 import { http } from './node-http.ts'
-import { getPort, listenOn, MAX_CONNECTIONS, SOCKETS } from './ports.ts'
+import { getPort, limited, listenOn, SOCKET_OPTIONS, SOCKETS } from './ports.ts'
 import type { ProxyProtocol } from './proxy-protocol.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
 
@@ -45,7 +45,8 @@ const MAX_PIPELINED = 32
 /** Listens from the start, so that an ephemeral port is known, and queues requests until `serve`. */
 export class Listener {
   readonly port: number
-  readonly #servers: [Server, ...Server[]]
+  readonly #server: Server
+  readonly #sockets: readonly NetServer[]
   readonly #ready: PromiseWithResolvers<RequestHandlers>
   readonly #connections: Connections | undefined
   readonly #proxyProtocol: ProxyProtocol | undefined
@@ -53,16 +54,18 @@ export class Listener {
   #fastPath: ConnectionHandler | undefined
 
   private constructor(
-    servers: [Server, ...Server[]],
+    server: Server,
+    sockets: [NetServer, ...NetServer[]],
     ready: PromiseWithResolvers<RequestHandlers>,
     { connections, proxyProtocol, deadlines = CONNECTION_DEADLINES }: ListenOptions,
   ) {
-    this.#servers = servers
+    this.#server = server
+    this.#sockets = sockets
     this.#ready = ready
     this.#connections = connections
     this.#proxyProtocol = proxyProtocol
     this.#lastRequestMs = deadlines.connection.lastRequest
-    this.port = getPort(servers[0])
+    this.port = getPort(sockets[0])
   }
 
   /** With `shared`, together with other processes of this machine. ListenError when the port is not available. */
@@ -73,19 +76,27 @@ export class Listener {
     const lingering = new LingeringConnections({
       deadlines: (options.deadlines ?? CONNECTION_DEADLINES).lingering,
     })
-    const servers = await listenOn(place, () => makeServer(ready.promise, lingering, options))
-    return new Listener(servers, ready, options)
+    const server = makeServer(ready.promise, lingering, options)
+    const forward = (socket: Socket) => void server.emit('connection', socket)
+    // The first socket is that of the server, and the others only accept for it.
+    let next: NetServer | undefined = server
+    const sockets = await listenOn(place, () => {
+      const socket = next ?? createServer(SOCKET_OPTIONS, forward)
+      next = undefined
+      return socket
+    })
+    return new Listener(server, sockets, ready, options)
   }
 
   /** Accepts an HTTP/1.1 connection from another listener like one of its own. */
   accept(socket: Duplex): void {
-    acceptors.get(this.#servers[0])!(socket as Socket)
+    acceptors.get(this.#server)!(socket as Socket)
   }
 
   /** Passes an in-process HTTP/1.1 connection directly to Node's parser. */
   parse(socket: Duplex): void {
     this.#connections?.watch(socket)
-    nodeHandlers.get(this.#servers[0])!(socket)
+    nodeHandlers.get(this.#server)!(socket)
   }
 
   serve(handlers: RequestHandlers): void {
@@ -100,13 +111,13 @@ export class Listener {
    */
   async drain(seconds: number): Promise<void> {
     // `close` of an HTTP server would also reset idle connections, on which a client may be sending a request.
-    const closed = this.#servers.map(
-      (server) => new Promise((resolve) => stopListening.call(server, resolve)),
+    const closed = this.#sockets.map(
+      (socket) => new Promise((resolve) => stopListening.call(socket, resolve)),
     )
     this.#proxyProtocol?.close()
     this.#fastPath?.endAfterNextResponse()
     const closeIdle = () => {
-      for (const server of this.#servers) server.closeIdleConnections()
+      this.#server.closeIdleConnections()
       this.#fastPath?.close()
     }
     const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
@@ -114,7 +125,7 @@ export class Listener {
     // Requests that were in progress leave connections behind.
     const closing = setInterval(closeIdle, lastRequestMs)
     const destroying = setTimeout(() => {
-      for (const server of this.#servers) server.closeAllConnections()
+      this.#server.closeAllConnections()
       this.#fastPath?.destroy()
     }, seconds * 1000)
     await Promise.all(closed)
@@ -236,14 +247,13 @@ function createHttpServer(connection: ConnectionDeadlines['connection']) {
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: 5000,
     maxHeaderSize: 16 * 1024,
-    noDelay: true,
+    ...SOCKET_OPTIONS,
     IncomingMessage: RequestMessage,
     ServerResponse: CountedResponse,
     // `validate-request.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
     // that follow would get a second response.
     requireHostHeader: false,
   })
-  server.maxConnections = MAX_CONNECTIONS / SOCKETS
   server.setTimeout(connection.idle)
   return server
 }
@@ -300,10 +310,13 @@ function saveNodeHandler(
     connections?.watch(socket)
     acceptors.get(server)!(socket)
   }
-  server.on('connection', (socket: Socket) => {
-    if (proxyProtocol) proxyProtocol.accept(socket, () => accept(socket))
-    else accept(socket)
-  })
+  server.on(
+    'connection',
+    limited((socket) => {
+      if (proxyProtocol) proxyProtocol.accept(socket, () => accept(socket))
+      else accept(socket)
+    }),
+  )
 }
 
 function interceptConnections(server: Server, handler: ConnectionHandler): void {

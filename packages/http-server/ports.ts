@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 
 export interface ListenAddress {
   host: string
@@ -13,10 +13,12 @@ export interface ListenAddress {
  * Of an address that visitors connect to. Node accepts one connection of each in a turn of the event loop, so that the last
  * of a thousand new clients of a busy server would wait a second.
  */
-export const SOCKETS = 16
+export const SOCKETS = 128
 
-/** Of all sockets of an address. */
-export const MAX_CONNECTIONS = 20_000
+export const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
+
+/** Of all sockets of a port. */
+const MAX_CONNECTIONS = 20_000
 
 const UNAVAILABLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'] as const
 
@@ -75,6 +77,17 @@ async function* listenOnAddress<S extends Server>(
     yield server
     if (!isSpread) return
     port = getPort(server)
+  }
+}
+
+/** For the sockets of one port: closes connections beyond `max` that are open. */
+export function limited(accept: (socket: Socket) => void, max = MAX_CONNECTIONS): (socket: Socket) => void {
+  let open = 0
+  return (socket) => {
+    if (open >= max) return void socket.destroy()
+    open++
+    socket.once('close', () => open--)
+    accept(socket)
   }
 }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { connect, createServer, type Server } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { getPort, listenOn, SOCKETS } from '../../packages/http-server/ports.ts'
+import { getPort, limited, listenOn, SOCKETS } from '../../packages/http-server/ports.ts'
 
 const CLIENTS = 200
 
-async function listen(port: number, onConnection = () => undefined as unknown) {
+async function listen(port: number, onConnection: (socket: Socket) => unknown = () => undefined) {
   const stack = new AsyncDisposableStack()
   const place = { host: '127.0.0.1', port, shared: false, sockets: SOCKETS }
   const servers = await listenOn(place, () =>
@@ -29,4 +30,27 @@ test('a port with several sockets is refused to another service', async () => {
   await using listening = await listen(0)
   assert.equal(listening.servers.length, SOCKETS)
   await assert.rejects(listen(listening.port), { name: 'ListenError', code: 'EADDRINUSE' })
+})
+
+test('the sockets of a port have one limit of open connections, beyond which they are closed', async () => {
+  const accepted: Socket[] = []
+  const accept = limited((socket) => void accepted.push(socket.resume()), 2)
+  await using listening = await listen(0, accept)
+  const open = () =>
+    connect(listening.port, '127.0.0.1')
+      .resume()
+      .on('error', () => undefined)
+  const reach = async (count: number) => {
+    while (accepted.length < count) await turn()
+  }
+  const clients = [open(), open()]
+  await reach(2)
+  await Promise.race([once(open(), 'close'), reach(3)])
+  assert.equal(accepted.length, 2)
+  clients[0]!.destroy()
+  clients[1]!.destroy()
+  await Promise.all(accepted.map((socket) => socket.destroyed || once(socket, 'close')))
+  clients.push(open())
+  await reach(3)
+  clients[2]!.destroy()
 })

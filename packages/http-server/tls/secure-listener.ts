@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Connections } from '../clients/connections.ts'
 import type { ListenOptions } from '../listener.ts'
 import type { Log } from '../log.ts'
-import { getPort, listenOn, MAX_CONNECTIONS, SOCKETS } from '../ports.ts'
+import { getPort, limited, listenOn, SOCKET_OPTIONS, SOCKETS } from '../ports.ts'
 import type { ProxyProtocol } from '../proxy-protocol.ts'
 import type { ClientHello } from './client-hello.ts'
 import { type ReadSocket, type SelectedCertificate, TlsAcceptor } from './tls-acceptor.ts'
@@ -49,16 +49,13 @@ export class SecureListener {
       if (connections?.admit(raw) === false) return
       void ready.promise.then((handshakes) => handshakes.accept(raw))
     }
-    const make = () => {
-      const server = createServer({ noDelay: true, allowHalfOpen: true }, (raw) => {
-        if (proxyProtocol) proxyProtocol.accept(raw, () => accept(raw))
-        else accept(raw)
-      })
-      server.maxConnections = MAX_CONNECTIONS / SOCKETS
-      return server
-    }
+    const acceptFirst = limited((raw) => {
+      if (proxyProtocol) proxyProtocol.accept(raw, () => accept(raw))
+      else accept(raw)
+    })
     const place = { host, port, shared, sockets: SOCKETS }
-    return new SecureListener(await listenOn(place, make), ready, options)
+    const servers = await listenOn(place, () => createServer(SOCKET_OPTIONS, acceptFirst))
+    return new SecureListener(servers, ready, options)
   }
 
   serve(handlers: TlsHandlers, log: Log): void {
