@@ -106,8 +106,8 @@ export class Listener {
 
   /**
    * Stops accepting connections, and lets requests in progress finish for at most `seconds`, then destroys the rest. The
-   * next request of each connection is answered with the last response (RFC 9112, 9.6); connections without a request are
-   * closed a moment later, because their clients may be sending one.
+   * response to the next request of a connection says that it is the last one (RFC 9112, 9.6); connections without a
+   * request are closed a moment later, because their clients may be sending one.
    */
   async drain(seconds: number): Promise<void> {
     // `close` of an HTTP server would also reset idle connections, on which a client may be sending a request.
