@@ -109,6 +109,11 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const { log, clock: testClock, deadlines = DEADLINES, recorder } = options
   const parts = collectParts(config, baseUrl, backends, options)
   const { store, clock, secret } = parts
+  const publishing = {
+    ...parts,
+    store: { ...store, read: store.patient },
+    blobReader: new BlobReader(parts.blobs, store.patient.blobs),
+  }
   const injectedDocuments = new InjectedDocuments({ blobs: parts.blobReader, budget: parts.budget })
   const markdownPages = new MarkdownPages({
     ...parts,
@@ -122,9 +127,9 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const blocklist = new Blocklist(store)
   const names = new SiteNames({ ...parts, policy, precompressor })
   const pendingVersions = new PendingVersionStore({
-    ...parts,
+    ...publishing,
     blocklist,
-    names,
+    names: new SiteNames({ ...publishing, policy, precompressor }),
     anonymousLifetime: config.anonymousLifetime,
     previewLifetime: config.previewLifetime,
     allowsAnonymous: config.anonymousPublishing === 'on',
@@ -137,7 +142,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     draftLifetime: config.draftLifetime,
   })
   const contentScan = new ContentScan({
-    ...parts,
+    ...publishing,
     scanner: openScanner(config, folder.spool),
     timeoutMs: config.scanSeconds * SECOND_MS,
     onFailure: config.scanFailure,
@@ -150,7 +155,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     timeoutMs: deadlines.secretScan,
   })
   const finalizer = new Finalizer({
-    ...parts,
+    ...publishing,
     ...{ blocklist, contentScan, secretScan, versions, names, precompressor },
   })
   const sessions = new Sessions(parts)
@@ -211,13 +216,17 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     accountDeletion,
     versions,
     pendingVersions,
-    publishService: new PublishService({ ...parts, pendingVersions, targets: new SignedUploadUrls(parts) }),
+    publishService: new PublishService({
+      ...publishing,
+      pendingVersions,
+      targets: new SignedUploadUrls(parts),
+    }),
     finalizer,
     contentScan,
     secretScan,
     precompressor,
     archivePublisher: new ArchivePublisher({
-      ...parts,
+      ...publishing,
       pendingVersions,
       finalizer,
       pendingLifetime: config.pendingLifetime,

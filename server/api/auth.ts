@@ -63,7 +63,7 @@ export const CLIENT_HEADER = 'x-slipway-client'
 /** A body may take hours, and must not change anything when its key, session or program has ended since it began. */
 const CONFIRM_AFTER_MS = SECOND_MS
 
-const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 interface AdmissionOptions {
   administrators: Administrators

@@ -1,6 +1,6 @@
 import type { preHandlerAsyncHookHandler } from 'fastify'
 import type { Services } from '../services.ts'
-import { charge } from './auth.ts'
+import { charge, SAFE_METHODS } from './auth.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
 const DEFAULT_PAGE_SIZE = 50
@@ -32,10 +32,12 @@ export function siteHandlers(services: Services) {
 }
 
 /** Requests with a former name of a site are about the site of today. */
-export function followRenames({ names }: Pick<Services, 'names'>): preHandlerAsyncHookHandler {
-  return async ({ params }) => {
+export function followRenames({ names, store }: Services): preHandlerAsyncHookHandler {
+  return async ({ params, method }) => {
     const named = params as { slug?: string } | undefined
-    if (named?.slug !== undefined) named.slug = await names.current(named.slug)
+    if (named?.slug === undefined) return
+    const queries = SAFE_METHODS.has(method) ? store.read : store.patient
+    named.slug = await names.current(named.slug, queries)
   }
 }
 

@@ -89,8 +89,8 @@ export class SiteNames extends Component<SiteNamesParts> {
   }
 
   /** Resolves a name that the site had within the last 30 days; the same slug otherwise. */
-  async current(slug: string): Promise<string> {
-    return (await this.parts.store.read.sites.findCurrentName(slug)) ?? slug
+  async current(slug: string, { sites }: Queries = this.parts.store.read): Promise<string> {
+    return (await sites.findCurrentName(slug)) ?? slug
   }
 
   validatePreviewName(name: unknown): FieldError[] {

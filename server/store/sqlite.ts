@@ -269,8 +269,10 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     return result
   }
 
+  const read = createQueries(reading)
   return {
-    read: createQueries(reading),
+    read,
+    patient: read,
     newest: createQueries(createKysely(() => watcher, withTranslatedErrors)),
     clock,
 

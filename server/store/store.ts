@@ -71,7 +71,10 @@ export const INDEPENDENT: WriteScope = Object.freeze({})
 export interface Store extends AsyncDisposable {
   readonly read: Queries
 
-  /** Reads what is committed, whether it is flushed or not: for what a later write depends on. */
+  /** As `read`, but waits for others as long as a write does: for publishes, which a process has admitted. */
+  readonly patient: Queries
+
+  /** As `patient`, and reads what is committed, whether it is flushed or not: for what a later write depends on. */
   readonly newest: Queries
 
   /** Milliseconds since 1970 by the one clock of all nodes, which decides about expiry, windows and leases. */

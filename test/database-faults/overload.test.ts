@@ -6,6 +6,7 @@ import { HOUR_MS } from '../../server/lib/time.ts'
 import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { HeldRequest, sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
@@ -127,5 +128,66 @@ test(
     void service[Symbol.asyncDispose]()
     await holder.query('rollback')
     await Promise.all(admitted)
+  },
+)
+
+const ACQUIRE_MS = 300
+
+test(
+  'a publish that was admitted waits for reads longer than a visit, and one whose body arrives while reads wait is refused',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const database = stack.use(await (await sharedPostgres()).borrowDatabase())
+    const deadlines = { database: { ...PATIENT.database, acquire: ACQUIRE_MS } }
+    const settings = await nodeSettings(database.url)
+    const running = stack.use(await startTestService(settings, Date.now(), { deadlines }))
+    const { port, service, client } = running
+    const files = [{ path: 'index.html', content: 'hello' }]
+    const { slug, claimToken } = await client().publishContents({ files })
+    const { upload } = await client().create({
+      files: [{ path: 'index.html', size: 5, contentType: 'text/html' }],
+    })
+    const { pathname, search } = new URL(upload.uploads[0]!.url)
+    const target = {
+      method: 'PUT',
+      path: pathname + search,
+      headers: { 'Content-Type': 'text/html' },
+      body: 'hello',
+    }
+    const holder = new pg.Client(database.url)
+    await holder.connect()
+    stack.defer(() => holder.end())
+    const countCharged = async () => {
+      const { rows } = await holder.query("select requests from counters where caller like 'address:%'")
+      return rows[0].requests as number
+    }
+    const untilWaiting = (count: number) =>
+      waitFor(() => Number(service.metrics.read().slipway_store_pool_waiting) >= count)
+    /** A publish whose head has been admitted. */
+    const begin = async () => {
+      const charged = await countCharged()
+      const body = Buffer.from(JSON.stringify({ claimToken, files }))
+      const headers = { 'Content-Type': 'application/json' }
+      const path = `/api/v1/publish/${slug}`
+      const held = stack.use(await HeldRequest.begin(port, { method: 'PUT', path, headers, body }))
+      await waitFor(async () => (await countCharged()) > charged)
+      return held
+    }
+    const [first, second] = [await begin(), await begin()]
+    await holder.query('begin; lock table sites in access exclusive mode')
+    const visit = async (site: string) => (await sendRequest(port, { site })).status
+    const blocked = Array.from({ length: MAX_CONNECTIONS }, (_, number) => visit(`no-such-site-${number}`))
+    await waitFor(
+      () => service.metrics.read()['slipway_store_pool_connections{state="used"}'] === MAX_CONNECTIONS,
+    )
+    const admitted = [first.finish(), sendRequest(port, target)]
+    await untilWaiting(2)
+    assert.equal(await visit('no-such-site'), 503)
+    const isRefused = second.finish().then(({ status }) => status === 503)
+    assert.ok(await Promise.race([isRefused, untilWaiting(3).then(() => false)]))
+    await holder.query('rollback')
+    for (const { status } of await Promise.all(admitted)) assert.equal(status, 200)
+    await Promise.all(blocked)
   },
 )

@@ -24,6 +24,7 @@ export class WatchedStore {
     const { real, read } = this
     return {
       read,
+      patient: read,
       newest: read,
       clock: real.clock,
       write: (durability, scope, work) => {

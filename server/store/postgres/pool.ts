@@ -20,6 +20,12 @@ interface PoolOptions {
   clock?: () => number
 }
 
+interface WaitLimits {
+  /** By default that of the use. */
+  timeoutMs?: number
+  signal?: AbortSignal | undefined
+}
+
 interface Acquired {
   client: PostgresClient
   end: ReturnType<ConnectionUses['begin']>
@@ -31,6 +37,8 @@ interface Waiting {
   resolve(acquired: Acquired): void
   reject(error: unknown): void
 }
+
+const DEADLINES = { read: 'acquire', statement: 'acquire', transaction: 'queue', durable: 'queue' } as const
 
 /** Readings without a refusal after which requests get connections again. */
 const QUIET_READINGS = 10
@@ -76,13 +84,13 @@ export class PrimaryPool implements AsyncDisposable {
     incidents?.watch('database-busy', this.#readRefusals())
   }
 
-  /** The connection returns to the pool once its commit is answered, unless it was lost. `signal` ends the wait. */
+  /** The connection returns to the pool once its commit is answered, unless it was lost. */
   async use<T>(
     work: (connection: Connection) => Promise<T>,
     use: Use = 'read',
-    signal?: AbortSignal,
+    limits: WaitLimits = {},
   ): Promise<T> {
-    const { client, end: endUse } = await this.#acquire(use, signal)
+    const { client, end: endUse } = await this.#acquire(use, limits)
     try {
       return await work(client)
     } catch (error) {
@@ -122,7 +130,10 @@ export class PrimaryPool implements AsyncDisposable {
     this.#search.close()
   }
 
-  #acquire(use: Use, signal: AbortSignal | undefined): Promise<Acquired> {
+  #acquire(
+    use: Use,
+    { timeoutMs = this.#options.timeouts[DEADLINES[use]], signal }: WaitLimits,
+  ): Promise<Acquired> {
     if (this.#isClosed) throw unavailable()
     if (this.#waiting.size >= MAX_WAITING) throw this.#countTimeout()
     if (this.#open.size === 0 && this.#backoff && performance.now() < this.#backoff.until)
@@ -132,8 +143,6 @@ export class PrimaryPool implements AsyncDisposable {
     this.#waiting.add(waiting)
     this.#serve()
     if (!this.#waiting.has(waiting)) return promise
-    const { acquire, queue } = this.#options.timeouts
-    const timeoutMs = use === 'read' || use === 'statement' ? acquire : queue
     const before = [...this.#waiting].filter((other) => other.use === use).length - 1
     if (this.#uses.estimateWaitMs(use, before) > timeoutMs) {
       this.#waiting.delete(waiting)

@@ -6,7 +6,7 @@ import { CommitWatch } from '../commit-watch.ts'
 import { createQueries } from '../queries.ts'
 import { type ChangeListener, type ChangeSet, NO_EFFECTS, type Store } from '../store.ts'
 import { ChangeFeed, ChangeHints } from './change-feed.ts'
-import type { Query } from './client.ts'
+import type { Connection, Query } from './client.ts'
 import { parseConnectionUrl } from './connection-url.ts'
 import { translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
@@ -67,17 +67,13 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   await feed.open().catch(translateError)
   const commits = new CommitWatch({ hangMs: timeouts.hang, metrics, incidents })
   const writer = new Writer({ pool, feed, hints, commits, timeouts, notify, metrics })
-  const read = (query: Query) => {
-    const deadline = performance.now() + timeouts.read
-    return pool
-      .use((connection) => connection.query({ ...query, isCancelable: true }, deadline - performance.now()))
-      .catch(translateError)
-  }
+  const read = reader(pool, timeouts, timeouts.acquire)
   const owned = opened.move()
-  const queries = createQueries(createKysely(read))
+  const patient = createQueries(createKysely(reader(pool, timeouts, timeouts.queue)))
   return {
-    read: queries,
-    newest: queries,
+    read: createQueries(createKysely(read)),
+    patient,
+    newest: patient,
     clock: () => feed.now(),
     write: (durability, scope, work) => writer.write(durability, scope, work),
     execute: (durability, statement) => writer.execute(durability, statement),
@@ -94,5 +90,15 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       await writer.settled()
       await owned.disposeAsync()
     },
+  }
+}
+
+/** Sends a read, which waits this long for a connection. */
+function reader(pool: PrimaryPool, { acquire, read }: Deadlines['database'], timeoutMs: number) {
+  return (query: Query) => {
+    const deadline = performance.now() + read + timeoutMs - acquire
+    const send = (connection: Connection) =>
+      connection.query({ ...query, isCancelable: true }, Math.min(read, deadline - performance.now()))
+    return pool.use(send, 'read', { timeoutMs }).catch(translateError)
   }
 }

@@ -78,7 +78,7 @@ export class Writer {
               }
             },
             USES[commit],
-            wait.signal,
+            { signal: wait.signal },
           )
         }),
       )
@@ -121,7 +121,7 @@ export class Writer {
     const confirmed = pool.use(
       (connection) => commits.run(connection, () => connection.query(query, timeouts.commit)),
       'durable',
-      signal,
+      { signal },
     )
     const { promise: hangs, resolve: onAbort } = Promise.withResolvers<unknown>()
     signal.addEventListener('abort', onAbort)
