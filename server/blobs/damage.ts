@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
-import { MINUTE_MS } from '../lib/time.ts'
+import { HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 
 /** Bytes of an object, and the SHA-256 that they had when they were stored. */
 export interface HashedRange {
@@ -60,7 +60,7 @@ export function isDamage(error: unknown): boolean {
   )
 }
 
-/** Objects whose damage was logged and recorded: visits must flood neither the log nor the database. */
+/** Objects that are logged and recorded in an hour: visits must flood neither the log nor the database. */
 const MAX_REPORTED_OBJECTS = 1000
 
 interface DamageReportOptions {
@@ -97,11 +97,15 @@ export class DamageReport {
     this.#isNew(object, this.#missing)
   }
 
-  /** Records it then; where that fails, a read a minute later does. */
+  /** Records it then, and again at a read an hour later; where that fails, a minute later. */
   #isNew(object: string, reported: Set<string>): boolean {
     if (reported.size >= MAX_REPORTED_OBJECTS || reported.has(object)) return false
     reported.add(object)
-    this.#options.record?.(object).catch(() => setTimeout(() => reported.delete(object), MINUTE_MS).unref())
+    const forgetAfter = (delayMs: number) => setTimeout(() => reported.delete(object), delayMs).unref()
+    Promise.resolve(this.#options.record?.(object)).then(
+      () => forgetAfter(HOUR_MS),
+      () => forgetAfter(MINUTE_MS),
+    )
     return true
   }
 }

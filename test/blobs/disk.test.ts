@@ -4,12 +4,13 @@ import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { BlobLocation, Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
 import { DamageReport } from '../../server/blobs/damage.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
-import { MINUTE_MS } from '../../server/lib/time.ts'
+import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
@@ -92,7 +93,7 @@ test('a byte that changed on the disk is not read, and each object is logged onc
   assert.equal(metrics.counter('slipway_damaged_files_total', { found: 'read' }).value, 3)
 })
 
-test('a damaged or missing object is logged and recorded once, again a minute after a failure', async (t) => {
+test('a damaged or missing object is logged and recorded once an hour, and again a minute after a failure', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   await using place = await freshFolder()
   const recorded: string[] = []
@@ -106,17 +107,26 @@ test('a damaged or missing object is logged and recorded once, again a minute af
   const [small, large] = [await keep(blobs, SMALL), await keep(blobs, LARGE)]
   await writeFile(place.pathOf(small), LARGE)
   await rm(place.pathOf(large))
-  for (const expected of [
-    [1, small.object, large.object],
-    [2, small.object, large.object, small.object],
-  ]) {
+  for (const [pauseMs, ...expected] of [
+    [MINUTE_MS, 1, small.object, large.object],
+    [HOUR_MS - MINUTE_MS, 2, small.object, large.object, small.object],
+    [MINUTE_MS, 2, small.object, large.object, small.object, large.object],
+    [0, 3, small.object, large.object, small.object, large.object, small.object],
+  ] as const) {
     for (let times = 0; times < 3; times++) {
       await assert.rejects(blobs.bytes(small), { code: 'UNAVAILABLE' })
       assert.equal(await blobs.read(large), undefined)
     }
     assert.deepEqual([logged, ...recorded], expected)
-    t.mock.timers.tick(MINUTE_MS)
+    t.mock.timers.tick(pauseMs)
   }
+  const missing = Array.from({ length: 1002 }, (_, number) => `missing ${number}`)
+  for (const object of missing) damage.addMissing(object)
+  await turn()
+  t.mock.timers.tick(HOUR_MS)
+  damage.addMissing(missing.at(-1)!)
+  // One place of the first hour was taken.
+  assert.deepEqual(recorded.slice(-2), [missing[998], missing.at(-1)])
 })
 
 test('a file that a killed process of this run wrote in part is not committed', async () => {
