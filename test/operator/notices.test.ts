@@ -172,6 +172,27 @@ describe('emails about events', () => {
     assert.equal(letter!.subject, 'www.example.test points to your site again')
   })
 
+  test('are sent after all if the event lasts, when the mail server accepted none for a day', async () => {
+    const domain = { domain: 'lasting.example.test', slug: 'a' }
+    const row = domainRow(domain.domain, { accountId, slug: 'a', status: 'active', failingSince: 7 })
+    await operator.store.write('durable', {}, (tx) => tx.domains.insert(row))
+    const [folder, away] = [join(service.data, 'mail'), join(service.data, 'away')]
+    await rename(folder, away)
+    await writeFile(folder, 'a file where the folder should be')
+    const find = () => operator.store.read.notices.find(domainNoticeId(row))
+    do {
+      await sendDue(operator)
+      service.clock.now += DAY_MS / 6
+    } while ((await find())?.dueAt)
+    await rm(folder)
+    await rename(away, folder)
+    await operator.store.write('durable', {}, (tx) => tx.domains.update(row, { failingSince: null }))
+    assert.deepEqual(await notice({ kind: 'domain-works', ...domain, failingSince: 7 }), [])
+    await operator.store.write('durable', {}, (tx) => tx.domains.update(row, { failingSince: 7 }))
+    const [letter] = await send()
+    assert.match(letter!.subject, /^lasting\.example\.test/)
+  })
+
   test('are sent once the mail server accepts emails again, also of a kind with one email a day', async () => {
     service.clock.now += DAY_MS
     const event = { kind: 'new-browser', browser: null, network: '192.0.2.0/24', at: 0 } as const

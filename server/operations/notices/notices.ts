@@ -150,10 +150,7 @@ export class Notices extends Component<NoticesParts> {
       await tx.notices.schedule(id, { attempts: attempts + 1, dueAt })
       if (isLast) return { id: accountId, email: event.to }
       const account = await tx.accounts.byId(accountId)
-      if (!account || account.deletionStartedAt !== null || !wantsNotice(account, event.kind))
-        return undefined
-      if (account.emailRefusedAt !== null && event.kind !== 'site-shared') return undefined
-      if (await isObsolete(tx, notice, account, now)) {
+      if (!account || !mayGet(account, event.kind) || (await isObsolete(tx, notice, account, now))) {
         await tx.notices.schedule(id, { attempts: 0, dueAt: null })
         return undefined
       }
@@ -175,13 +172,14 @@ export class Notices extends Component<NoticesParts> {
 
   /** A refused email is not sent again, and no further ones go to an address that the mail server refuses. */
   async #recordRefusal(
-    { account, event }: { account: string; event: NoticeEvent },
+    { id, account, event }: { id: string; account: string; event: NoticeEvent },
     { reply }: MailRejectedError,
   ): Promise<void> {
     const { store, clock, log } = this.parts
     log.warn('email refused; no further emails about events until the next sign-in', {
       ...{ account, kind: event.kind, reply },
     })
+    await store.execute('relaxed', ({ notices }) => notices.schedule(id, { attempts: 0, dueAt: null }))
     if (event.kind === 'site-shared') return
     await store.write('relaxed', { account }, (tx) =>
       tx.accounts.update(account, { emailRefusedAt: clock(), emailRefusal: reply }),
@@ -197,13 +195,16 @@ export class Notices extends Component<NoticesParts> {
       return 'done'
     } catch (error) {
       if (error instanceof MailRejectedError) {
-        await this.#recordRefusal({ account, event }, error)
+        await this.#recordRefusal({ id, account, event }, error)
         return 'done'
       }
       const failed = attempts + 1
       const delayMs = Math.min(RETRY_INTERVAL_MS * 2 ** attempts, MAX_RETRY_INTERVAL_MS)
       const dueAt = failed < MAX_ATTEMPTS ? clock() + delayMs : null
-      await store.execute('relaxed', ({ notices }) => notices.schedule(id, { attempts: failed, dueAt }))
+      // Without its row, an event that lasts is found again.
+      await store.execute('relaxed', ({ notices }) =>
+        dueAt === null ? notices.remove(id) : notices.schedule(id, { attempts: failed, dueAt }),
+      )
       const outcome =
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
       const reason = error instanceof ApiError ? { cause: error.message } : { error }
@@ -211,6 +212,11 @@ export class Notices extends Component<NoticesParts> {
       return error instanceof MailDeferredError ? 'deferred' : 'failed'
     }
   }
+}
+
+function mayGet(account: Account, kind: NoticeEvent['kind']): boolean {
+  if (account.deletionStartedAt !== null || !wantsNotice(account, kind)) return false
+  return account.emailRefusedAt === null || kind === 'site-shared'
 }
 
 /** Whether what a notice says is no longer true, or would be news to no one. */

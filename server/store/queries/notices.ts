@@ -36,6 +36,10 @@ export class NoticeQueries extends QueryGroup {
     await this.#rows.update({ id }, { attempts, dueAt })
   }
 
+  async remove(id: string): Promise<void> {
+    await this.#rows.remove({ id })
+  }
+
   /** A notice, and those of its account and kind that are due and were not tried. */
   async postpone(
     { id, accountId, kind }: { id: string; accountId: string; kind: Notice['event']['kind'] },

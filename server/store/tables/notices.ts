@@ -39,7 +39,7 @@ export type NoticeEvent =
     }
   | { kind: 'new-browser'; browser: string | null; network: string; at: number }
 
-/** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
+/** A notice that is due, or whose row prevents a second email about its event: `attempts` is 0 if none was sent. */
 export const noticeTable = new Table({
   /** Identifies the event; begins with its kind and a space. */
   id: key(text),
