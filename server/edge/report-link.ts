@@ -11,7 +11,10 @@ const STYLE =
 
 export function reportLink(url: string): Tail {
   return {
-    html: Buffer.from(html`\n<a href="${url}" rel="nofollow" style="${STYLE}">Report abuse</a>\n`.text),
+    html: Buffer.from(
+      html`\n<a href="${url}" target="_top" rel="nofollow" style="${STYLE}">Report abuse</a>\n`.text,
+    ),
+    isVisible: true,
     styleSources: ["'unsafe-hashes'", `'sha256-${hash('sha256', STYLE, 'base64')}'`],
   }
 }

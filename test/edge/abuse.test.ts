@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
+import { SECOND_MS } from '../../server/lib/time.ts'
 import { accountRow, suspension } from '../store/rows.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { EdgeFixture, FORM, type RequestOptions } from './fixture.ts'
@@ -185,6 +186,16 @@ describe('the form for reports', () => {
       [(await linking.get(anonymous, '/a.txt')).text, (await linking.get(owned)).text],
       ['x', '<p>x'],
     )
+    const framed = await linking.publish({ 'a.html': '<p>x' })
+    const pages = [await linking.get(framed), await linking.get(framed, '/a')]
+    assert.deepEqual(
+      pages.map((page) => link(page.text) !== undefined),
+      [false, true],
+    )
+    linking.clock.now += SECOND_MS
+    await linking.updateSite(framed, { ownerId: 'ann', updatedAt: linking.clock.now })
+    const headers = { 'if-modified-since': pages[1]!.headers['last-modified']! }
+    assert.equal((await linking.get(framed, '/a', { headers })).text, '<p>x', 'after a claim')
     const generated = await linking.get(await linking.publish({ 'a.txt': 'a', 'b.txt': 'b' }))
     assert.match(link(generated.text)!, /^http:\/\/api\.test:8080\/report\?url=/)
     const [, style] = /style="([^"]+)">Report abuse/.exec(generated.text)!

@@ -381,6 +381,8 @@ const ROWS: readonly Row[] = [
   ['lets repeated publishes evict different versions', 'server/sites/version-history.ts', 'repeatedLast', 'return [...distinct, ...repeated]', 'return [...versions]', 'test/api/retention.test.ts'],
 
   // Preview links
+  ['confirms documents with the link to report, for a cache that knows their date only', 'server/edge/resolve/route-table.ts', 'createFileFactory', ' || type.isHtml', '', 'test/edge/abuse.test.ts'],
+  ['shows two links to report, of a page and of the document in it', 'server/edge/respond/pages/root-page.ts', 'fallbackIndex', 'tails.filter(({ isVisible }) => !isVisible)', 'tails', 'test/edge/abuse.test.ts'],
   ['accepts a preview link after its end', 'server/edge/edge.ts', 'Edge.#buildPlain', 'if (site.previewUntil !== undefined && now >= site.previewUntil)', 'if (false)', 'test/api/versions.test.ts'],
   ['accepts a preview link after a change of the password', 'server/sites/preview-links.ts', 'PreviewTokens.#tokens', "[slug, passwordHash ?? '', versionId, seconds, reviewKey ?? '']", '[slug, versionId, seconds]', 'test/api/versions.test.ts'],
   ['accepts any preview link', 'server/sites/preview-links.ts', 'PreviewTokens.verify', 'this.#tokens(claims, until).some((valid) => constantTimeEqual(valid, token))', 'token !== undefined', 'test/api/versions.test.ts'],

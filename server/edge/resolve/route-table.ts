@@ -147,7 +147,8 @@ function createFileFactory({
       tail.length > 0 && HTML.test(type.name) && !file.coded ? appendToDocument(bytes, tail) : injected
     const record = blobs?.get((document ?? bytes).hash)
     const published = document ? blobs?.get(document.publishedHash) : record
-    const modified = file.path === INDEX ? policy.metadataChangedAt : policy.publishedAt
+    // Metadata changes the root document, and the owner of a site what its documents end with.
+    const modified = file.path === INDEX || type.isHtml ? policy.metadataChangedAt : policy.publishedAt
     return new ServedFile({
       path: encodePath(file.path),
       file: document ?? bytes,

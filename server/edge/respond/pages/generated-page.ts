@@ -25,6 +25,8 @@ export interface PageContent {
 /** What follows each HTML document, and what the policy of a generated page allows for it. */
 export interface Tail {
   html: Buffer
+  /** A page that frames a document with it has none of its own. */
+  isVisible?: true
   styleSources?: readonly string[]
   directives?: readonly string[]
 }

@@ -58,10 +58,10 @@ export function fallbackIndex(
       ({ files: texts }) => listingPage(files, buildHead(texts.title, published), texts),
       options,
     )
-  return new GeneratedPage(
-    ({ files: texts }) => viewerPage(file, singleFileHead(file, published), texts),
-    options,
-  )
+  return new GeneratedPage(({ files: texts }) => viewerPage(file, singleFileHead(file, published), texts), {
+    ...options,
+    tails: file.injected ? tails.filter(({ isVisible }) => !isVisible) : tails,
+  })
 }
 
 export function plainTextView([file, ...others]: readonly ServedFile[]): ServedFile | undefined {
