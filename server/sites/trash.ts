@@ -124,6 +124,10 @@ export async function deleteSite(
   if (!site) return
   const versions = await tx.versions.bySlug(slug)
   const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
+  for (const { email } of await tx.collaborators.bySite(slug)) {
+    const account = await tx.accounts.byEmail(email)
+    if (account) await tx.keys.deleteOfSite(account.id, site.visitsKey)
+  }
   await tx.collaborators.removeOfSite(slug)
   await tx.reviews.removeOfSite(slug)
   if (site.ownerId !== null) {

@@ -176,11 +176,15 @@ describe('the list of keys', () => {
     const [one, other] = [(await api.publish(client, home)).slug, (await api.publish(client, home)).slug]
     const limits = { one: [one], both: [one, other], other: [other], all: null }
     for (const [name, sites] of Object.entries(limits)) await client.createKey({ name, scope: 'read', sites })
+    const colleague = await api.account()
+    await client.addCollaborator(one, colleague.email)
+    await colleague.client.createKey({ name: 'one', scope: 'read', sites: [one] })
     const names = async () => (await client.keys()).keys.map(({ name }) => name).sort()
     await client.delete(one)
     assert.deepEqual(await names(), ['all', 'both', 'one', 'other'], 'the site can be restored')
     await client.delete(one, { permanent: true })
     assert.deepEqual(await names(), ['all', 'both', 'other'])
+    assert.deepEqual((await colleague.client.keys()).keys, [], 'of a collaborator')
   })
 
   test('shows names, permissions and the last use, and never the key', async () => {

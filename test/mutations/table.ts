@@ -642,6 +642,7 @@ const ROWS: readonly Row[] = [
   ['takes the source branch of a merge request for a branch', 'server/accounts/trusts/job.ts', 'readGitLabJob', 'findRef(path,', "findRef(`refs/heads/${claims.ref}`,", TRUSTS],
   ['loads the keys of an issuer for each unknown key', 'server/accounts/trusts/id-tokens.ts', 'IssuerKeys.#load', 'lifetimeMs: LOAD_INTERVAL_MS', 'lifetimeMs: 0', TRUSTS],
   ['reads an answer of an issuer of any size', 'server/lib/fetch-json.ts', 'fetchJson', 'if (bytes > maxBytes) throw new Error(`${url} returned more than ${maxBytes} bytes`)', 'if (false) throw new Error(`${url} returned more than ${maxBytes} bytes`)', 'test/lib/issuer-keys.test.ts'],
+  ['leaves the keys of collaborators for a deleted site', 'server/sites/trash.ts', 'deleteSite', 'if (account) await tx.keys.deleteOfSite(account.id, site.visitsKey)', '', 'test/api/keys.test.ts'],
   ['leaves the trusts of a removed collaborator, which count for a job again when it is added again', 'server/sites/collaborators.ts', 'Collaborators.remove', 'await tx.trusts.deleteOfSite(visitsKey, removed.id)', '', TRUSTS],
   ['considers only the first twenty trusts of a repository and a site', 'server/accounts/trusts/trusts.ts', 'Trusts.#findTrust', 'found.filter(', 'found.slice(0, 20).filter(', TRUSTS],
   ['leaves keys of a removed trust valid', 'server/accounts/trusts/trusts.ts', 'Trusts.remove', 'await tx.keys.deleteIssued(account.id, keyIssuer(id))', '', TRUSTS],
