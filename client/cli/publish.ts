@@ -341,7 +341,7 @@ async function removePassword(
 /** Options that change the site beside its files. */
 const MANAGING_OPTIONS = ['password', 'no-password']
 
-/** Throws an AuthError, before anything is published, when the key does not permit what follows the publish. */
+/** Throws before anything is published when the key or the account may not do what follows the publish. */
 async function assertScope(work: CommandContext, options: OptionValues, plan: PublishPlan): Promise<void> {
   const { server, key, name, slug = plan.remembered?.slug } = plan
   const isRenamed = name !== undefined && slug !== undefined && slug !== name
@@ -349,9 +349,14 @@ async function assertScope(work: CommandContext, options: OptionValues, plan: Pu
   const option = managing ?? (options.review === true ? 'review' : undefined)
   if (key === undefined || option === undefined) return
   const scope = managing === undefined ? 'publish' : 'manage'
-  const own = (await work.connect(server, key).me()).key?.scope ?? scope
+  const client = work.connect(server, key)
+  const own = (await client.me()).key?.scope ?? scope
   if (KEY_SCOPES.indexOf(own) < KEY_SCOPES.indexOf(scope))
     throw new AuthError(`--${option} needs a key of scope ${scope}. This one has scope ${own}`)
+  if (managing === undefined || slug === undefined) return
+  // Publishing reports a site that cannot be read.
+  const site = await client.details(slug).catch(() => undefined)
+  if (site?.role === 'collaborator') throw new RefusedError(`Only the owner of ${slug} can use --${option}`)
 }
 
 /** A step of which an error does not change that the version was published. */

@@ -91,12 +91,24 @@ describe('a preview', () => {
     assert.deepEqual([await read(siteUrl), (await client.previews(slug)).previews], ['live', []])
     await client.addCollaborator(slug, 'bob@example.test')
     cli.env.SLIPWAY_KEY = await fixture.service.signIn('bob@example.test')
-    const { code, stderr } = await publish('1', '--name', `${slug}-2`)
-    assert.deepEqual(
-      [code, stderr.includes(`${siteUrl} was published, but a later step failed.\n`)],
-      [6, true],
-      stderr,
-    )
+    for (const args of [['--name', `${slug}-2`], ['--no-password']]) {
+      const { code, stderr } = await publish('1', ...args)
+      const sentence = `Error: Only the owner of ${slug} can use ${args[0]}\n`
+      assert.deepEqual([code, stderr.includes(sentence)], [6, true], stderr)
+    }
+    assert.equal(await read(siteUrl), 'live')
+  })
+
+  it('or a version is named when a later step fails', async () => {
+    using fixture = await startOwned()
+    const { client, publish, siteUrl } = fixture
+    let slug = slugOf(siteUrl)
+    // As many renames as an account has a day.
+    for (let count = 0; count < 10; count++)
+      ({ slug } = await client.renameSite(slug, `${slugOf(siteUrl)}-${count}`))
+    const { code, stderr } = await publish('1', '--site', slug, '--name', `${slug}-x`)
+    assert.notEqual(code, 0)
+    assert.match(stderr, new RegExp(`//${slug}\\..* was published, but a later step failed\\.\n`))
   })
 
   it('needs an account, and refuses what would change the site', async () => {
