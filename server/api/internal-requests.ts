@@ -44,6 +44,8 @@ export async function requestInternally(
     requests.set(message, request)
     handle(message, response)
   }
+  // The library would emit the error of an ended signal before anything listens.
+  signal?.throwIfAborted()
   const { statusCode, headers, stream, raw } = await inject(receive, {
     method: method as 'GET',
     url,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import { type Account, Api } from '../api/api.ts'
 import { pluck } from '../support/pluck.ts'
@@ -114,6 +116,50 @@ describe('the messages of programs over HTTP', () => {
     assert.match(answers[2].error.message, /^INTERNAL: .* request ID/)
     const logged = broken.running.log.filter(({ level }) => level === 'error')
     assert.deepEqual([logged.length, `${logged[0]?.error}`.includes('Error: broken')], [2, true])
+  })
+
+  test('that do not end within a minute have an error, and those after them in a batch; a client that leaves harms no other', async (t) => {
+    await using slow = await Api.start()
+    const { blobs } = slow.running.service
+    const [put, arrivals, released] = [blobs.put, new EventEmitter(), Promise.withResolvers<void>()]
+    blobs.put = async (...args) => {
+      arrivals.emit('file')
+      await released.promise
+      return put(...args)
+    }
+    let endCall = () => {}
+    const timer = globalThis.setTimeout
+    t.mock.method(globalThis, 'setTimeout', (work: () => void, milliseconds: number, ...args: unknown[]) => {
+      if (milliseconds === MINUTE_MS) endCall = work
+      return timer(work, milliseconds, ...args)
+    })
+    const publish = callOf('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
+    const begin = async (message: unknown, signal?: AbortSignal) => {
+      const arrived = once(arrivals, 'file')
+      const headers = { 'content-type': 'application/json', accept: BOTH }
+      const response = fetch(`${slow.baseUrl}/mcp`, {
+        ...{ method: 'POST', headers, body: JSON.stringify(message), signal: signal ?? null },
+      })
+      await arrived
+      return () => response
+    }
+    const single = await begin(publish)
+    endCall()
+    assert.match(await (await single()).text(), /60 seconds.*"UNAVAILABLE"/s)
+    for (const first of [[ping(1)], []]) {
+      const batch = await begin([...first, { ...publish, id: 2 }, ping(3), { ...publish, id: 4 }])
+      endCall()
+      const answers = (await (await batch()).json()) as { id: number; error?: { message: string } }[]
+      assert.deepEqual(pluck(answers, 'id'), [...pluck(first, 'id'), 2, 3, 4])
+      for (const { error } of answers.slice(first.length)) assert.match(error!.message, /^UNAVAILABLE: /)
+    }
+    const leaving = new AbortController()
+    const left = await begin([publish, publish], leaving.signal)
+    leaving.abort()
+    await assert.rejects(left(), { name: 'AbortError' })
+    for (let count = 0; count < 20; count++)
+      assert.equal((await postMessage(slow.baseUrl, ping(count), {})).status, 200)
+    released.resolve()
   })
 
   test('of more than 5.2 MB need an account, whose messages have up to 8.3 MB', async () => {

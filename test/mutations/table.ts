@@ -146,7 +146,7 @@ const ROWS: readonly Row[] = [
   ['takes the URL of another service for the site of the same name', 'server/api/mcp/tool.ts', 'readSlug', 'if (!url?.hostname.endsWith(suffix)) return undefined', 'if (!url) return undefined', MCP_TOOLS],
   ['answers at the address that needs a token without one', 'server/api/mcp/mcp.ts', 'mcp', "isMixed ? 'optional' : 'required'", "'optional'", MCP_HTTP],
   ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'MAX_CONCURRENT_CALLS', 'perKey: 8', 'perKey: 9', MCP_TOOLS],
-  ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', 'messageHandler', "reply.raw.once('close', () => call.abort())", '', MCP_TOOLS],
+  ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', 'beginCall', "reply.raw.once('close', () => call.abort())", '', MCP_TOOLS],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'receive', '{ complete: true, isFinished: true, url }', '{ complete: true, isFinished: true }', MCP_TOOLS],
   ['lets a link authorize the program of its sender', 'server/accounts/oauth/programs.ts', 'Programs.#interaction', 'cookie !== undefined && constantTimeEqual(cookie, id)', 'true', OAUTH],
   ['accepts a code or token any number of times', 'server/accounts/oauth/oauth-records.ts', 'consume', "throw invalidGrant('it was used before')", '', OAUTH],
@@ -184,6 +184,8 @@ const ROWS: readonly Row[] = [
   ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt })', '', 'test/operator/sweeps.test.ts'],
   ['allows a program by the second of two fast clicks', 'dashboard/app/decision.tsx', 'Decision', '!isSettled', 'false', 'test/dashboard/authorize.test.ts'],
   ['shows a program without a name', 'server/accounts/oauth/programs.ts', 'programName', 'isVisible(line)', 'true', 'test/mcp/registrations.test.ts'],
+  ['ends with a client that leaves during a batch', 'server/api/internal-requests.ts', 'requestInternally', 'signal?.throwIfAborted()', '', 'test/mcp/http.test.ts'],
+  ['answers nothing to a call of a tool that takes too long', 'server/api/mcp/mcp.ts', 'messageHandler', "if (text === '') call.assertInTime()", '', 'test/mcp/http.test.ts'],
   ['accepts a redirect URI with a line end', 'server/accounts/oauth/clients.ts', 'isRedirectUri', '/[\\s\\p{C}]/u.test(uri) || !URL.canParse(uri)', '!URL.canParse(uri)', 'test/mcp/registrations.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'LinkSignIn', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 

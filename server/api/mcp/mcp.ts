@@ -5,7 +5,7 @@ import type { RateLimits } from '../../accounts/rate-limits.ts'
 import { accepts } from '../../edge/respond/negotiation.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
-import { MINUTE_MS } from '../../lib/time.ts'
+import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import { charge, recognizeForeignPages } from '../auth.ts'
 import { reportError } from '../errors.ts'
@@ -84,9 +84,7 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
       askForToken(refused)
       throw new ApiError('UNAUTHORIZED', `${refused} needs an account`)
     }
-    const call = new AbortController()
-    const timer = setTimeout(() => call.abort(), MAX_CALL_MS)
-    reply.raw.once('close', () => call.abort())
+    using call = beginCall(reply)
     const handle = async (message: unknown) => {
       const { rest, args } = withoutArguments(message)
       const exchange: Exchange = { request, args, signal: call.signal }
@@ -97,44 +95,58 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
       )
       // The stream of a response ends after the call.
       const text = await response.text()
+      // The library does not answer a call that has ended.
+      if (text === '') call.assertInTime()
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
       return { status: response.status, text: isStream ? eventData(text) : text, missing: exchange.missing }
     }
-    try {
-      return await limiter.run(caller.account?.id ?? rateLimitSubnet(caller.address), async () => {
-        if (Array.isArray(body)) {
-          const answer = async (message: unknown, index: number) => {
-            if (index > 0) await charge(options.limits, request, reply, 'message')
-            await request.confirmCaller()
-            return (await handle(message)).text
-          }
-          const answers = await answerBatch(messages, answer, (error) => reportError(error, request, options))
-          return send(reply, answers === '' ? 202 : 200, answers)
+    return await limiter.run(caller.account?.id ?? rateLimitSubnet(caller.address), async () => {
+      if (Array.isArray(body)) {
+        const answer = async (message: unknown, index: number) => {
+          call.assertInTime()
+          if (index > 0) await charge(options.limits, request, reply, 'message')
+          await request.confirmCaller()
+          return (await handle(message)).text
         }
-        const { status, text, missing } = await handle(messages[0])
-        if (missing instanceof ApiError) {
-          askForToken(calledTool(messages[0]))
-          throw missing
-        }
-        return missing ? refuseScope(request, reply, missing, options.baseUrl) : send(reply, status, text)
-      })
-    } finally {
-      clearTimeout(timer)
-    }
+        const report = (error: unknown) => reportError(error, request, options)
+        const answers = await answerBatch(messages, answer, { report, signal: call.signal })
+        return send(reply, answers === '' ? 202 : 200, answers)
+      }
+      const { status, text, missing } = await handle(messages[0])
+      if (missing instanceof ApiError) {
+        askForToken(calledTool(messages[0]))
+        throw missing
+      }
+      return missing ? refuseScope(request, reply, missing, options.baseUrl) : send(reply, status, text)
+    })
   }
 }
 
-/** Empty when no message has an answer. After the first message, which has done nothing yet, an error is an answer. */
+/** The signal ends when the call takes too long, or its client leaves. */
+function beginCall(reply: FastifyReply) {
+  const call = new AbortController()
+  const { signal } = call
+  const sentence = `The call did not end within ${MAX_CALL_MS / SECOND_MS} seconds. What it has changed stays changed.`
+  const end = () => call.abort(new ApiError('UNAVAILABLE', sentence, { isIsolated: true }))
+  const timer = setTimeout(end, MAX_CALL_MS)
+  reply.raw.once('close', () => call.abort())
+  const assertInTime = () => {
+    if (signal.reason instanceof ApiError) throw signal.reason
+  }
+  return { signal, assertInTime, [Symbol.dispose]: () => clearTimeout(timer) }
+}
+
+/** Empty when no message has an answer. An error is an answer, unless the first message has done nothing yet. */
 async function answerBatch(
   messages: readonly unknown[],
   answer: (message: unknown, index: number) => Promise<string>,
-  report: (error: unknown) => ApiError,
+  { report, signal }: { report: (error: unknown) => ApiError; signal: AbortSignal },
 ): Promise<string> {
   const answers: string[] = []
   for (const [index, message] of messages.entries()) {
     const text = await answer(message, index).catch((error: unknown) => {
       // What earlier messages have done is done, and their results are shown once.
-      if (index === 0) throw error
+      if (index === 0 && !signal.aborted) throw error
       return refusal(message, report(error))
     })
     if (text !== '') answers.push(text)
