@@ -2,6 +2,7 @@ import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts
 import { UNLIMITED } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { HOUR_MS } from '../lib/time.ts'
+import { Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Caller } from './authorization.ts'
@@ -27,7 +28,7 @@ export interface RateLimitStatus {
  */
 export type LimitKind = 'api' | 'sign-in' | 'report' | 'message' | 'name' | 'review'
 
-type LimitsParts = Pick<Parts, 'store' | 'clock' | 'plans'> & {
+type LimitsParts = Pick<Parts, 'store' | 'clock' | 'plans' | 'secret'> & {
   rates: { anonymous: number; session: number; signIn: number }
 }
 
@@ -61,6 +62,7 @@ export class RateLimits extends Component<LimitsParts> {
   readonly #flooding = new Map<string, { caller: KeyCaller; at: number }>()
   /** A request with a cached account does not extend its lifetime. */
   readonly #fromCache = new WeakSet<Account>()
+  readonly #networks = new Signer(this.parts.secret, 'networks of limits')
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
 
   /** A changed plan applies from the next request. */
@@ -73,7 +75,9 @@ export class RateLimits extends Component<LimitsParts> {
       if (refusals >= MAX_REFUSALS_WITH_LOOKUP) this.#cacheKey(caller)
       return this.#toStatus(limit, limit + 1, window)
     }
-    const count = await this.parts.store.execute('unread', ({ counters }) => counters.add(key, window))
+    const count = await this.parts.store.execute('unread', ({ counters }) =>
+      counters.add(this.#toStored(caller, key), window),
+    )
     this.#remember(key, count)
     if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.set(isExhausted, 0)
     return this.#toStatus(limit, count, window)
@@ -90,7 +94,7 @@ export class RateLimits extends Component<LimitsParts> {
     const { key, limit, window } = this.#counter(caller, kind)
     const seen = this.#recentCounts.get(key)
     if (seen && this.parts.clock() - seen.at < COUNT_TTL_MS) return this.#toStatus(limit, seen.count, window)
-    const count = await this.parts.store.read.counters.value(key, window)
+    const count = await this.parts.store.read.counters.value(this.#toStored(caller, key), window)
     this.#remember(key, count)
     return this.#toStatus(limit, count, window)
   }
@@ -99,6 +103,11 @@ export class RateLimits extends Component<LimitsParts> {
   withoutStore(caller: Caller, kind: LimitKind): RateLimitStatus {
     const { limit, window } = this.#counter(caller, kind)
     return this.#toStatus(limit, 0, window)
+  }
+
+  /** Hashed where it has an address: the store keeps none. */
+  #toStored({ account }: Caller, key: string): string {
+    return account && counterKeys(account.id).includes(key) ? key : this.#networks.sign([key])
   }
 
   #cacheKey({ account, keyHash, grant }: Caller): void {

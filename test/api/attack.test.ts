@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
@@ -85,7 +86,11 @@ test('pipelined requests on one connection open one large file at a time', async
 
 test('correct passwords are rate limited, too, because they cost the same work', async () => {
   const operator = await api.operator()
-  const guesses = new AttemptLimiter({ store: operator.store, clock: () => api.clock.now })
+  const guesses = new AttemptLimiter({
+    store: operator.store,
+    clock: () => api.clock.now,
+    secret: 'a secret',
+  })
   const guess = async (address: string) => {
     const leave = await guesses.begin(address, 'a-site')
     if ('windows' in leave) await guesses.reset(leave)
@@ -96,6 +101,8 @@ test('correct passwords are rate limited, too, because they cost the same work',
   assert.equal(await guess('192.0.2.2'), true)
   api.pass(MINUTE_MS)
   assert.equal(await guess('192.0.2.1'), true)
+  for (const name of readdirSync(api.data).filter((file) => file.startsWith('slipway.db')))
+    assert.equal(readFileSync(join(api.data, name)).includes('192.0.2.1'), false, 'the address is stored')
 })
 
 /** Sends these bytes and leaves the connection open without reading. */

@@ -566,7 +566,8 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'try a password': {
     changes: ['counters'],
-    run: ({ store }) => new AttemptLimiter({ store, clock: store.clock }).begin('192.0.2.7', 'bakery'),
+    run: ({ store }) =>
+      new AttemptLimiter({ store, clock: store.clock, secret: SECRET }).begin('192.0.2.7', 'bakery'),
   },
   ...MODERATION_CALLS,
   'share ticket keys': {

@@ -193,5 +193,5 @@ function accounts(store: Store, sent: Email[]): Accounts {
 }
 
 function rateLimits(store: Store, clock = store.clock): RateLimits {
-  return new RateLimits({ store, clock, rates: RATES, plans: PLANS })
+  return new RateLimits({ store, clock, rates: RATES, plans: PLANS, secret: 'a secret' })
 }

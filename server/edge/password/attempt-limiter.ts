@@ -1,6 +1,7 @@
 import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import { Component } from '../../lib/component.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
+import { Signer } from '../../lib/tokens.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { CounterWindow } from '../../store/tables/usage.ts'
 import type { EdgeOptions } from '../edge-options.ts'
@@ -26,13 +27,17 @@ export interface Attempt {
 }
 
 /** Exact over all processes: each attempt counts as wrong before it is verified; a right one is subtracted again. */
-export class AttemptLimiter extends Component<Pick<EdgeOptions, 'store' | 'clock'>> {
+export class AttemptLimiter extends Component<Pick<EdgeOptions, 'store' | 'clock' | 'secret'>> {
+  readonly #networks = new Signer(this.parts.secret, 'networks of password attempts')
+
   /** Permission to try, or the time to wait. */
   async begin(address: string, visitsKey: string): Promise<Attempt | { retryAfterSeconds: number }> {
     const now = this.parts.clock()
+    // The store keeps no addresses.
+    const network = this.#networks.sign([rateLimitSubnet(address)])
     const windows = [
-      toWindow(`address:${rateLimitSubnet(address)}`, PER_MINUTE, now),
-      toWindow(`site:${visitsKey}:${rateLimitSubnet(address)}`, PER_HOUR_AND_NETWORK, now),
+      toWindow(`address:${network}`, PER_MINUTE, now),
+      toWindow(`site:${visitsKey}:${network}`, PER_HOUR_AND_NETWORK, now),
       toWindow(`site:${visitsKey}`, PER_HOUR, now),
     ]
     // A read costs far less than a write, and most attempts come from callers over the limit.

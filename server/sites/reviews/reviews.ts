@@ -28,7 +28,7 @@ import { ChangeWaits } from '../../lib/change-waits.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField, validationError } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
-import { hashToken, isId, newId, newSessionToken } from '../../lib/tokens.ts'
+import { hashToken, isId, newId, newSessionToken, Signer } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { WriteTransaction } from '../../store/store.ts'
@@ -66,6 +66,7 @@ type ReviewParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>
 /** Comments and decisions about a preview or about the live version of a site (contract, "Review"). */
 export class Reviews extends Component<ReviewParts> {
   readonly #tokens = new PreviewTokens(this.parts.secret, 'review')
+  readonly #networks = new Signer(this.parts.secret, 'networks of reviewers')
   readonly #waits = new ChangeWaits(WAITING)
 
   constructor(parts: ReviewParts) {
@@ -177,7 +178,7 @@ export class Reviews extends Component<ReviewParts> {
       const author = authorOf(caller, access, name)
       const characters = text.length + Object.values(place).join('').length
       await makeRoom(tx, subject, characters)
-      await chargeComment(tx, caller, access, now)
+      await this.#charge(tx, caller, access, now)
       const thread: StoredThread = {
         ...{ id: newId(now), ...subject, versionId, place, status: 'open', outdatedIn: null, characters },
         ...{ comments: [{ id: newId(now), author, text, at: now }], createdAt: now, changedAt: now },
@@ -205,7 +206,7 @@ export class Reviews extends Component<ReviewParts> {
       if (text !== undefined && comments.length > MAX_REPLIES)
         throw exceeded(`A thread can have at most ${MAX_REPLIES} replies`, 'Begin another thread.')
       if (text !== undefined) await makeRoom(tx, subject, text.length, id)
-      await chargeComment(tx, caller, access, now)
+      await this.#charge(tx, caller, access, now)
       const added = text === undefined ? [] : [{ id: newId(now), author, text, at: now }]
       const change = {
         status: status ?? thread.status,
@@ -243,7 +244,7 @@ export class Reviews extends Component<ReviewParts> {
           hint: 'Look at the current version and decide about it.',
         })
       const author = authorOf(caller, access, name)
-      await chargeComment(tx, caller, access, now)
+      await this.#charge(tx, caller, access, now)
       const [last] = await tx.reviews.decisions(subject, 1)
       const made = {
         // Decisions follow one another also within a millisecond.
@@ -331,6 +332,23 @@ export class Reviews extends Component<ReviewParts> {
       return result
     })
   }
+
+  /** RATE_LIMITED beyond 60 comments, changes and decisions an hour, for a link and a network. */
+  async #charge(
+    tx: WriteTransaction,
+    { address }: ReviewCaller,
+    { role, link }: ReviewAccess,
+    now: number,
+  ): Promise<void> {
+    if (role !== 'guest') return
+    // The store keeps no addresses.
+    const counter = `review:${link!.id}:${this.#networks.sign([rateLimitSubnet(address)])}`
+    const window = counterWindow(now, HOUR_MS)
+    if ((await tx.counters.add(counter, window)) <= COMMENTS_PER_HOUR) return
+    throw new ApiError('RATE_LIMITED', `A reviewer can comment ${COMMENTS_PER_HOUR} times an hour`, {
+      retryAfterSeconds: Math.max(1, Math.ceil((window + HOUR_MS - now) / SECOND_MS)),
+    })
+  }
 }
 
 /** A link never gives the right to make or end links. */
@@ -372,22 +390,6 @@ async function makeRoom(
       )
     await tx.reviews.removeThread(oldest)
   }
-}
-
-/** RATE_LIMITED beyond 60 comments, changes and decisions an hour, for a link and a network. */
-async function chargeComment(
-  tx: WriteTransaction,
-  { address }: ReviewCaller,
-  { role, link }: ReviewAccess,
-  now: number,
-): Promise<void> {
-  if (role !== 'guest') return
-  const counter = `review:${link!.id}:${rateLimitSubnet(address)}`
-  const window = counterWindow(now, HOUR_MS)
-  if ((await tx.counters.add(counter, window)) <= COMMENTS_PER_HOUR) return
-  throw new ApiError('RATE_LIMITED', `A reviewer can comment ${COMMENTS_PER_HOUR} times an hour`, {
-    retryAfterSeconds: Math.max(1, Math.ceil((window + HOUR_MS - now) / SECOND_MS)),
-  })
 }
 
 interface Activity {
