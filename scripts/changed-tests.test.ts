@@ -18,6 +18,11 @@ const cases: { changed: string; reached: string[]; not: string[] }[] = [
     not: ['test/protocol/glob.test.ts', 'test/edge/ranges.test.ts'],
   },
   {
+    changed: 'client/cli/feedback.ts',
+    reached: ['test/cli/feedback.test.ts', 'test/journeys/client-package.test.ts'],
+    not: ['test/api/publish.test.ts', 'test/edge/ranges.test.ts'],
+  },
+  {
     changed: 'test/tools/knot.ts',
     reached: ['test/dns/resolver.test.ts'],
     not: ['test/api/publish.test.ts'],

@@ -4,14 +4,14 @@ import { dirname, join, relative } from 'node:path'
 import { root } from './root.mjs'
 
 /** Files that are built into others: a change of the first reaches the tests that load or name what is built. */
-const BUILDS: { from: RegExp; to: string; named: RegExp }[] = [
+const BUILDS: { from: RegExp; to?: string; named: RegExp }[] = [
   {
     from: /^(dashboard|client\/sdk|protocol)\//,
     to: 'test/dashboard/web-fixture.ts',
     named: /dashboard\/|support\/browser/,
   },
   { from: /^(docs|scripts\/reference)\//, to: 'docs', named: /['"`/]docs\b|llms/ },
-  { from: /^(client|protocol)\//, to: 'server/web/client-download.ts', named: /cli\.tgz/ },
+  { from: /^(client|protocol)\//, named: /cli\.tgz/ },
 ]
 
 /** A change of these reaches every test. */
@@ -47,7 +47,7 @@ export function testsOf(
 ): string[] {
   if (changed.some((path) => EVERYTHING.test(path))) return [...tests]
   const builds = BUILDS.filter(({ from }) => changed.some((path) => from.test(path)))
-  const distances = measureDistances([...changed, ...builds.map(({ to }) => to)], tests)
+  const distances = measureDistances([...changed, ...builds.flatMap(({ to }) => to ?? [])], tests)
   const guarding = new Set(guards.filter(({ file }) => changed.includes(file)).flatMap((row) => row.tests))
   const distanceOf = (test: string) => (guarding.has(test) ? -1 : (distances.get(test) ?? Infinity))
   const reached = tests.filter(
