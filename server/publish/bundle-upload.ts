@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { BundleReceipt } from '../../protocol/api/publish.schema.ts'
 import { MAX_FILES } from '../../protocol/api/publish.ts'
-import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { isRetired, requireNotExpired } from '../accounts/authorization.ts'
@@ -9,6 +8,7 @@ import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
+import type { ManifestFile } from '../store/tables/versions.ts'
 import { type ArchiveFile, readTar } from './archive/archive.ts'
 import { isOsMetadata } from './archive/file.ts'
 import { ActiveUpload, notPending, type UploadSlots } from './pending-uploads.ts'
@@ -31,7 +31,7 @@ type BundleUploadsParts = Pick<Parts, 'store' | 'blobs' | 'clock'> & {
   slots: UploadSlots
 }
 
-interface ManifestEntry extends StoredFile {
+interface ManifestEntry extends ManifestFile {
   fileNumber: number
   received?: true
 }
@@ -68,7 +68,7 @@ export class BundleUploads extends Component<BundleUploadsParts> {
     const record = this.#bundleWriter({ slug, versionId })
     const take = async (file: ArchiveFile) => {
       const expected = findExpected(file, awaited)
-      if (!expected || expected.size === 0) return
+      if (!expected || (await this.#isHeld(expected))) return
       const { path, size, hash, fileNumber } = expected
       const place = arrived.push(undefined) - 1
       held.use(slots.take({ slug, versionId, fileNumber }, active))
@@ -87,6 +87,12 @@ export class BundleUploads extends Component<BundleUploadsParts> {
       await record.rest()
     }
     return { files: whole().map(({ path, blob: { size, hash } }) => ({ path, size, hash })) }
+  }
+
+  /** A file that the site has must not be stored again: `sumUploads` does not count it. */
+  async #isHeld({ size, known, hash }: ManifestFile): Promise<boolean> {
+    if (size === 0) return true
+    return known === true && (await this.parts.store.read.blobs.damagedAmong([hash!])).size === 0
   }
 
   /**

@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
+import { INDEPENDENT } from '../../server/store/store.ts'
 import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
-import { sha256 } from './content.ts'
+import { sha256, toManifest } from './content.ts'
 import {
   assertPublished,
   buildTar,
@@ -43,6 +44,22 @@ describe('a bundle', () => {
     }))
     assert.deepEqual(json, { files })
     await assertPublished(api, owner, pending, SITE)
+  })
+
+  test('stores no second copy of a file that the site has and no quota would count, unless the first is damaged', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, SITE)
+    const files = { ...SITE, 'new.txt': 'new' }
+    const { upload } = await owner.client.update(slug, { files: toManifest(files) })
+    const objects = await watchObjects(api)
+    const { json } = await send(api, upload.bundle!, buildTar(files))
+    assert.deepEqual(json.files, [{ path: 'new.txt', size: 3, hash: sha256('new') }])
+    assert.equal((await objects.list()).length, 1)
+    const { store } = await api.operator()
+    const { object } = (await store.read.blobs.find(sha256(SITE['a/b/c.txt'])))!
+    await store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.markDamaged(object))
+    const again = await send(api, upload.bundle!, buildTar(SITE))
+    assert.deepEqual(again.json.files, [{ path: 'a/b/c.txt', size: 4, hash: sha256('deep') }])
+    await assertPublished(api, owner, { slug, siteUrl, versionId: upload.versionId }, files)
   })
 
   const paths: [sentence: string, path: string, parts: (data: Buffer) => Buffer[]][] = [
