@@ -105,8 +105,8 @@ export async function publishToSite(
       signal: work.signal,
       onReplace: (_site, refusal) => confirmNewSite(work, plan.remembered!, refusal),
     })
-    if (preview !== undefined && strict) assertNoWarnings(result)
-    const done = plan.live && strict ? await goLiveWithoutWarnings(work, plan, result) : result
+    if (strict && !plan.live) assertNoWarnings(result, isDraft ? 'draft' : 'preview')
+    const done = strict && plan.live ? await goLiveWithoutWarnings(work, plan, result) : result
     rememberLive(work, plan, done.published, merge)
     return done
   } catch (error) {
@@ -134,9 +134,9 @@ export function rememberLive(
   siteMemory.setLiveVersion(slug, server, versionId)
 }
 
-function assertNoWarnings({ published }: ResumableResult): void {
+function assertNoWarnings({ published }: ResumableResult, what: 'draft' | 'preview'): void {
   const warnings = formatWarnings(published)
-  if (warnings.length > 0) throw new RefusedError('The preview has warnings', ...warnings)
+  if (warnings.length > 0) throw new RefusedError(`The ${what} has warnings`, ...warnings)
 }
 
 /** Before the version is live, so that it is never visible without the password. */

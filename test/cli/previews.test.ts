@@ -120,9 +120,14 @@ describe('a preview', () => {
       assert.equal((await publish('1', '--draft', ...args)).code, 2)
     assert.equal((await publish('1', '--preview', 'PR 1')).code, 2)
     cli.write({ 'site/_redirects': '/a /b 999\n' })
-    const strict = await publish('1', '--preview', 'pr-1', '--strict')
-    assert.deepEqual([strict.code, await read(siteUrl)], [6, 'live'], strict.stderr)
-    assert.match(strict.stderr, /The preview has warnings\n.*_redirects:1/)
+    for (const [what, ...args] of [
+      ['preview', '--preview', 'pr-1'],
+      ['draft', '--draft'],
+    ] as const) {
+      const strict = await publish('1', ...args, '--strict')
+      assert.deepEqual([strict.code, await read(siteUrl)], [6, 'live'], strict.stderr)
+      assert.match(strict.stderr, new RegExp(`The ${what} has warnings\n.*_redirects:1`))
+    }
     cli.env.SLIPWAY_SITE_PASSWORD = 'sourdough'
     const locked = await publish('1', '--strict', '--password')
     assert.deepEqual([locked.code, await read(siteUrl)], [6, 'live'], locked.stderr)
