@@ -9,6 +9,7 @@ import { chooseServer, keyFor, namedServer, serverAddress } from '../../client/c
 import { readSettings } from '../../client/cli/settings.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import type { Terminal } from '../../client/cli/terminal/terminal.ts'
+import { pluck } from '../support/pluck.ts'
 import { CliHarness } from './cli-harness.ts'
 
 const SERVER = 'https://slipway.test'
@@ -79,6 +80,24 @@ describe('the file of published sites', () => {
     utimesSync(join(cli.cwd, '.slipway/site.json.lock'), 0, 0)
     cli.siteMemory.remember(cli.cwd, site)
     assert.deepEqual(readdirSync(join(cli.cwd, '.slipway')).sort(), ['.gitignore', 'site.json'])
+  })
+
+  it('stays readable however many folders are published: without expired sites, then without the oldest', () => {
+    using cli = new CliHarness()
+    const memory = cli.siteMemory
+    const [claimToken, old, live] = ['t'.repeat(4500), '2020-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z']
+    const remember = (slug: string, expiresAt: string) =>
+      memory.remember(join(cli.cwd, slug), { ...site, slug, claimToken, expiresAt })
+    const slugs = () => pluck(memory.all(), 'slug')
+    for (let number = 0; number < 60; number++) {
+      remember(`live-${number}`, live)
+      remember(`old-${number}`, old)
+    }
+    assert.deepEqual(slugs().filter((slug) => slug.startsWith('live')).length, 60)
+    assert.ok(!slugs().includes('old-0'))
+    for (let number = 60; number < 180; number++) remember(`live-${number}`, live)
+    assert.deepEqual([slugs()[0], slugs().includes('live-0')], ['live-179', false])
+    assert.ok(slugs().length > 90)
   })
 
   it('has no claim token once the site is claimed', () => {

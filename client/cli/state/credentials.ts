@@ -54,12 +54,14 @@ export class CredentialStore {
     return sealWith(this.#read().sealKey ?? fresh().sealKey!, server, slug)
   }
 
-  /** Whether `sealOf` made the seal, on this machine or another one of the user with the same file. */
-  hasSealed(server: string, slug: string, seal: string | undefined): boolean {
+  /** Tells whether `sealOf` made a seal, on this machine or another one of the user with the same file. */
+  sealCheck(): (server: string, slug: string, seal: string | undefined) => boolean {
     const { sealKey } = this.#read()
-    if (sealKey === undefined || seal === undefined) return false
-    const [expected, given] = [Buffer.from(sealWith(sealKey, server, slug)), Buffer.from(seal)]
-    return expected.length === given.length && timingSafeEqual(expected, given)
+    return (server, slug, seal) => {
+      if (sealKey === undefined || seal === undefined) return false
+      const [expected, given] = [Buffer.from(sealWith(sealKey, server, slug)), Buffer.from(seal)]
+      return expected.length === given.length && timingSafeEqual(expected, given)
+    }
   }
 
   keyFor(server: string): string | undefined {

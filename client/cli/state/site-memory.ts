@@ -36,8 +36,10 @@ const MAX_STATE_BYTES = 1024 * 1024
 /** Maximum length of a site in it as JSON; a server chooses most of it. */
 const MAX_SITE_LENGTH = 10_000
 
+type StoredSites = readonly Pick<RememberedSite, 'expiresAt'>[]
+
 /** Proofs that the user, and no stranger, stored a site. */
-type Seals = Pick<CredentialStore, 'sealOf' | 'hasSealed'>
+type Seals = Pick<CredentialStore, 'sealOf' | 'sealCheck'>
 
 /** The sites that were published from one working folder, in its `.slipway/site.json`; the latest first. */
 export class SiteMemory {
@@ -143,11 +145,12 @@ export class SiteMemory {
     const { sites = [] } = (readPrivate(this.#file) ?? {}) as { sites?: unknown }
     if (!Array.isArray(sites) || !sites.every(isSite))
       throw invalidFile(this.#file, 'is not the state of a folder')
+    const hasSealed = this.#seals.sealCheck()
     return sites.map((stored: RememberedSite & { seal?: string }) => {
       const { seal, ...own } = stored
       const { liveVersionId: _, pending: __, ...named } = own
       const { slug, claimToken, server } = named
-      const isOwn = this.#seals.hasSealed(server, slug, seal)
+      const isOwn = hasSealed(server, slug, seal)
       const query = new URLSearchParams({ slug, token: claimToken ?? '' })
       const claim = claimToken !== undefined && { claimUrl: `${server}/claim?${query}` }
       return { ...(isOwn ? own : named), isOwn, ...claim }
@@ -174,7 +177,7 @@ export class SiteMemory {
     const ignore = join(this.#folder, '.gitignore')
     const isFile = lstatSync(ignore, { throwIfNoEntry: false })?.isFile()
     if (!isFile || readFileSync(ignore, 'utf8') !== IGNORE_ALL) writePrivateText(ignore, IGNORE_ALL)
-    writePrivate(this.#file, { sites: stored })
+    writePrivate(this.#file, { sites: newestOf(stored) })
   }
 
   /** A link would lead the state of another folder, or files elsewhere, into this one. */
@@ -201,6 +204,19 @@ export class SiteMemory {
   #key(folder: string): string {
     return relative(this.#cwd, folder).split(sep).join('/') || '.'
   }
+}
+
+/**
+ * Those that fit into half of the state, the latest first: every command here would end with an error at a file that is
+ * too long. Expired ones are left out before others.
+ */
+function newestOf(sites: StoredSites): StoredSites {
+  const length = (some: StoredSites) => Buffer.byteLength(JSON.stringify({ sites: some }, undefined, 2))
+  let kept = sites
+  if (length(kept) > MAX_STATE_BYTES / 2)
+    kept = kept.filter(({ expiresAt }) => expiresAt === undefined || Date.parse(expiresAt) > Date.now())
+  while (length(kept) > MAX_STATE_BYTES / 2) kept = kept.slice(0, -Math.ceil(kept.length / 10))
+  return kept
 }
 
 /** How a command names a site to its user. */
