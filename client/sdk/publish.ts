@@ -110,16 +110,32 @@ export async function publish(
   options: PublishOptions,
   retryPolicy: RetryPolicy,
 ): Promise<PublishResult> {
-  const stop = new AbortController()
-  const abort = () => stop.abort(options.signal?.reason)
-  options.signal?.throwIfAborted()
-  options.signal?.addEventListener('abort', abort)
-  try {
-    const publication = new PublishRun(client.with({ signal: stop.signal }), options, retryPolicy, stop)
-    return await publication.run()
-  } finally {
-    options.signal?.removeEventListener('abort', abort)
+  const { signal, slug, update } = options
+  for (let round = 1; ; round++) {
+    signal?.throwIfAborted()
+    const stop = new AbortController()
+    const abort = () => stop.abort(signal?.reason)
+    signal?.addEventListener('abort', abort)
+    try {
+      return await new PublishRun(client.with({ signal: stop.signal }), options, retryPolicy, stop).run(
+        round === 1,
+      )
+    } catch (error) {
+      const isUpdate = slug !== undefined || update === true
+      if (!isUpdate || round === MAX_STAGED_VERSIONS || !isOutdated(options, error)) throw error
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
   }
+}
+
+/**
+ * Whether another version can succeed: this one was merged with a version that is not live any more, or dropped by a
+ * finalize whose response was lost.
+ */
+function isOutdated({ merge, baseVersionId, ifChanged }: PublishOptions, error: unknown): boolean {
+  if (merge && baseVersionId === undefined && isSlipwayError(error, 'VERSION_CONFLICT')) return true
+  return ifChanged === true && isSlipwayError(error, 'NOT_FOUND')
 }
 
 /** A declined removal would count against the quota for a day. A version that is resumed has received files. */
@@ -132,6 +148,7 @@ async function deleteDeclined(
   await client.deleteVersion(slug, versionId).catch(() => undefined)
 }
 
+/** One version. */
 class PublishRun {
   readonly #client: PublishClient
   readonly #options: PublishOptions
@@ -153,18 +170,8 @@ class PublishRun {
     this.#files = new Map(options.files.map((file) => [file.path, file]))
   }
 
-  async run(): Promise<PublishResult> {
-    const { slug, update } = this.#options
-    let staged = await this.#stage(true)
-    for (let round = 1; ; round++) {
-      try {
-        return await this.#publish(staged)
-      } catch (error) {
-        const isUpdate = slug !== undefined || update === true
-        if (!isUpdate || round === MAX_STAGED_VERSIONS || !this.#isOutdated(error)) throw error
-      }
-      staged = await this.#stage(false)
-    }
+  async run(resumes: boolean): Promise<PublishResult> {
+    return this.#publish(await this.#stage(resumes))
   }
 
   async #publish(staged: StagedVersion): Promise<PublishResult> {
@@ -181,16 +188,6 @@ class PublishRun {
     const extras = claimToken === undefined ? {} : { claimToken, claimUrl, expiresAt, anonymous, warning }
     const summary = { uploaded, uploadedBytes, ...(changes && { changes }) }
     return { ...(extras as Partial<AnonymousExtras>), ...finalized, ...summary }
-  }
-
-  /**
-   * Whether another version can succeed: this one was merged with a version that is not live any more, or dropped by a
-   * finalize whose response was lost.
-   */
-  #isOutdated(error: unknown): boolean {
-    const { merge, baseVersionId, ifChanged } = this.#options
-    if (merge && baseVersionId === undefined && isSlipwayError(error, 'VERSION_CONFLICT')) return true
-    return ifChanged === true && isSlipwayError(error, 'NOT_FOUND')
   }
 
   async #stage(resumes: boolean): Promise<StagedVersion> {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { expectFailure, startApi } from './api.ts'
 import { assertKeepsNothing, make, send } from './archive-requests.ts'
-import { type Contents, toManifest } from './content.ts'
+import { type Contents, toFiles, toManifest } from './content.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -86,6 +86,22 @@ describe('finalize with ifChanged', () => {
     const staleRequest = { versionId: stale.upload.versionId, ifChanged: true }
     await expectFailure(owner.client.finalize(slug, staleRequest), 'VERSION_CONFLICT')
   })
+})
+
+test('a version that ends while its files arrive is staged again', async () => {
+  const { slug } = await api.publish(owner.client, SITE)
+  const changed = { ...SITE, 'one.txt': '1', 'two.txt': '2' }
+  let ended = 0
+  const { versionId } = await owner.client.publish({
+    slug,
+    ifChanged: true,
+    files: toFiles(changed),
+    onStaged: async ({ upload }) => {
+      api.pass()
+      if (ended++ === 0) await owner.client.deleteVersion(slug, upload.versionId)
+    },
+  })
+  assert.deepEqual([ended, (await owner.client.details(slug)).currentVersionId], [2, versionId])
 })
 
 test('an archive with ?ifChanged=true that equals the live version keeps nothing', async () => {
