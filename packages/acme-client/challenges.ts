@@ -71,12 +71,14 @@ const FETCH_ACTION = 'return an authorization'
 
 /**
  * Completes every pending authorization of an order (RFC 8555, 7.5): presents one challenge for each, triggers
- * validation, and waits for all. Removes all presented challenges at the end.
+ * validation, and waits for all. Removes all presented challenges at the end; after a timeout those of DNS-01 only, since
+ * the CA may still validate the others.
  */
 export async function solveChallenges(options: SolveOptions): Promise<void> {
   const { order, session, deadline, solver } = options
   const key = await session.accountKey(deadline)
   const presented: PresentedChallenge[] = []
+  let mayStillValidate = false
   try {
     for (const url of order.authorizations) {
       const response = await session.request({ url, action: FETCH_ACTION }, deadline)
@@ -88,8 +90,13 @@ export async function solveChallenges(options: SolveOptions): Promise<void> {
     for (const { challenge } of presented)
       if (challenge.status === 'pending') await triggerValidation(challenge, options)
     for (const one of presented) await waitUntilValid(one, options)
+  } catch (error) {
+    mayStillValidate = error instanceof AcmeError && error.kind === 'timeout'
+    throw error
   } finally {
-    await deadline.excluding(() => Promise.all(presented.map(({ response }) => cleanUp(response, options))))
+    // What is left expires, other than records of a DNS provider.
+    const over = presented.filter(({ response }) => !mayStillValidate || response.type === 'dns-01')
+    await deadline.excluding(() => Promise.all(over.map(({ response }) => cleanUp(response, options))))
   }
 }
 

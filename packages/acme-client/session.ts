@@ -107,7 +107,10 @@ export class AcmeSession {
     return this.#sendSigned(await this.#openAccount(deadline), call, deadline)
   }
 
-  /** Requests a resource at intervals until `check` returns a value for the response. */
+  /**
+   * Requests a resource at intervals until `check` returns a value for the response. A CA may ask to wait longer than the
+   * call may take, a day for example, and complete within seconds: then once more before the end.
+   */
   async poll<T>(
     call: AcmeCall,
     deadline: Deadline,
@@ -130,7 +133,9 @@ export class AcmeSession {
       } catch (error) {
         if (!isTransient(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
       }
-      await deadline.pause(Math.max(retryAfter ?? delay, INITIAL_POLL_DELAY_MS), clock())
+      const wait = Math.max(retryAfter ?? delay, INITIAL_POLL_DELAY_MS)
+      if (!deadline.allows(wait) && (await deadline.pauseUntilLast())) continue
+      await deadline.pause(wait, clock())
     }
   }
 

@@ -91,6 +91,8 @@ export class AcmeTransport implements Disposable {
   }
 }
 
+const LAST_REQUEST_MS = 5000
+
 /** The remaining time of a call in milliseconds, independent of the system clock. */
 export class Deadline {
   readonly #limitMs: number
@@ -110,11 +112,23 @@ export class Deadline {
     return Math.ceil(Math.min(remaining, maxMs))
   }
 
+  allows(ms: number): boolean {
+    return ms < this.#remaining()
+  }
+
   /** Waits, or ends the call when the wait would exceed the remaining time. `now` is used for `notBefore`. */
   async pause(ms: number, now: number): Promise<void> {
-    if (ms >= this.#remaining()) throw timeoutError(now + ms)
+    if (!this.allows(ms)) throw timeoutError(now + ms)
     this.#pausedMs += ms
     await this.#pause(ms)
+  }
+
+  /** Waits until little is left for a last request; false when that is not possible any more. */
+  async pauseUntilLast(): Promise<boolean> {
+    const ms = this.#remaining() - LAST_REQUEST_MS
+    if (ms < LAST_REQUEST_MS) return false
+    await this.pause(ms, 0)
+    return true
   }
 
   /** Runs `work` without charging its time to the deadline. */

@@ -197,13 +197,26 @@ describe('a misbehaving CA', () => {
       await acme.authorize((await acme.getOrder(order.url))!, proofs)
     })
 
-    test('a Retry-After of a day fails immediately', async () => {
+    test('after a Retry-After of a day the CA is asked once more within the minute', async () => {
       const order = await acme.newOrder(NAMES)
       const headers = { 'retry-after': '86400' }
       respondTo('authorization', { ...authorization({ status: 'processing' }), headers })
       await assert.rejects(acme.authorize(order, proofs), { kind: 'timeout', notBefore: NOW + DAY_MS })
-      assert.deepEqual(fixture.pauses, [])
+      assert.equal(fixture.pauses.length, 1)
+      assert.ok(fixture.pauses[0]! > 50_000 && fixture.pauses[0]! < MINUTE_MS)
     })
+
+    for (const [type, isRemoved] of [
+      ['http-01', false],
+      ['dns-01', true],
+    ] as const)
+      test(`a challenge of ${type} ${isRemoved ? 'is removed' : 'stays for a late validation'} after a timeout`, async () => {
+        const solver = new NullSolver(type)
+        const order = await acme.newOrder(NAMES)
+        respondTo('authorization', authorization({ type, status: 'processing' }))
+        await assert.rejects(acme.authorize(order, solver), { kind: 'timeout' })
+        assert.deepEqual([solver.presented.length, solver.active.length], [1, isRemoved ? 0 : 1])
+      })
 
     test('an order that is never ready times out after a minute', async () => {
       const order = await acme.newOrder(NAMES)
