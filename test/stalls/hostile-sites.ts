@@ -45,6 +45,7 @@ const REDIRECTS: [title: string, text: string][] = [
   ['paths of marks', lines(() => `/${'\u0301\u0323'.repeat(990)} /b`)],
   ['queries', lines(() => `/a ${'a=b '.repeat(450)} /b`)],
   ['circles', lines((n) => `/:a/${n}/* /:a/${n}/:splat/b 302!`)],
+  ['circles of the same path', rules(100, () => '/* x=1 /:splat?x=1 302')],
 ]
 
 const fill = (piece: string) => piece.repeat(Math.floor(HEAD_BYTES / piece.length))
@@ -113,6 +114,7 @@ const VISITED = [
   `/${'a/'.repeat(3500)}`,
   `/a?${'q1=b&'.repeat(1500)}`,
   `/a/${'%CC%81'.repeat(1200)}/b`,
+  `/${'%2f'.repeat(2600)}?x=1`,
 ]
 
 /** Combines a document, `_headers` and `_redirects` in one site, for fewer publications. */
