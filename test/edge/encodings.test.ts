@@ -104,7 +104,7 @@ describe('a file with encodings', () => {
       getResponse(table, '/a.css', { 'accept-encoding': 'br', range: 'bytes=2-', 'if-range': value }).status
     assert.equal(ifRange(tag('a.css', 'br')), 206)
     assert.equal(ifRange(tag('a.css')), 200)
-    assert.equal(ifRange('Tue, 06 May 2031 07:08:09 GMT'), 200, 'the date is also that of the unencoded file')
+    assert.equal(ifRange('Tue, 06 May 2031 07:08:09 GMT'), 200, 'a date is no strong validator')
     const beyond = (accepts: string | undefined) =>
       getResponse(table, '/a.css', { 'accept-encoding': accepts, range: 'bytes=10-' }).status
     assert.deepEqual([beyond('br'), beyond(undefined), beyond('gzip')], [416, 416, 206])

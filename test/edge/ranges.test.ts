@@ -94,10 +94,12 @@ describe('a range request', () => {
   const rows: Record<number, RequestHeaders[]> = {
     200: [
       { range: 'bytes=1-2,4-5' },
-      ...[`W/${ETAG}`, '"other"', `${ETAG}, ${ETAG}`, '*', '', LATER, EARLIER, 'yesterday'].map((value) => ({
-        range,
-        'if-range': value,
-      })),
+      ...[`W/${ETAG}`, '"other"', `${ETAG}, ${ETAG}`, '*', '', MODIFIED, LATER, EARLIER, 'yesterday'].map(
+        (value) => ({
+          range,
+          'if-range': value,
+        }),
+      ),
       { range: beyond, 'if-range': '"other"' },
       { 'if-range': ETAG },
       { 'if-range': '"other"' },
@@ -105,7 +107,7 @@ describe('a range request', () => {
     ],
     206: [
       { range },
-      ...[ETAG, MODIFIED, 'Tuesday, 06-May-31 07:08:09 GMT'].map((value) => ({ range, 'if-range': value })),
+      { range, 'if-range': ETAG },
       { range, 'if-none-match': '"other"' },
       { range, 'if-modified-since': EARLIER },
       { range, 'if-match': ETAG },

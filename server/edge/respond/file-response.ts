@@ -11,7 +11,7 @@ export function fileResponse(
   const response = conditionalResponse(file, headers)
   const { range } = headers
   if (range === undefined || isHead || response !== file.ok || !file.hasRanges) return response
-  if (!ifRangeMatches(headers['if-range'], file, file.isDated)) return response
+  if (!ifRangeMatches(headers['if-range'], file)) return response
   const part = parseRange(range, file.size)
   if (part === 'whole') return response
   return part === 'none' ? file.notSatisfiable(headers) : file.partial(part)
@@ -47,10 +47,9 @@ export function evaluatePreconditions(headers: RequestHeaders, file: Validators)
   return since !== undefined && file.modified <= since ? 304 : 200
 }
 
-/** RFC 9110, 13.1.5. `dated`: whether the date identifies the representation; a file shares it with its encodings. */
-function ifRangeMatches(ifRange: string | undefined, file: Validators, dated: boolean): boolean {
-  if (ifRange === undefined || ifRange === file.etag) return true
-  return dated && readHttpDate(ifRange) === file.modified
+/** RFC 9110, 13.1.5. A date never matches: versions that go live within a second share one, as a file and its encodings do. */
+function ifRangeMatches(ifRange: string | undefined, { etag }: Validators): boolean {
+  return ifRange === undefined || ifRange === etag
 }
 
 function parseDate(header: string | undefined): number | undefined {

@@ -181,11 +181,6 @@ export class Representation implements BlobSlice {
     return this.#file.hash
   }
 
-  /** A file and its encodings share one date. */
-  get isDated(): boolean {
-    return this.encoding === undefined && this.#file.coded === undefined
-  }
-
   /** Bytes are decoded from the first on. */
   get hasRanges(): boolean {
     return this.decoded === undefined
