@@ -75,6 +75,7 @@ describe('_headers may change', () => {
     ['later rules append', '/*\n  X-A: 1\n/a.txt\n  X-A: 2\n', '/a.txt', 'x-a', '1, 2'],
     ['a default is taken away', '/*\n  ! X-Content-Type-Options\n', '/a.txt', 'x-content-type-options', undefined],
     ['Vary is added to', '/*\n  Vary: Origin\n', '/a.txt', 'vary', 'Accept-Encoding, Origin'],
+    ['Vary is not taken away', '/*\n  Vary: Origin\n/a.txt\n  ! Vary\n', '/a.txt', 'vary', 'Accept-Encoding'],
     ['a redirect may be kept', '/*\n  Cache-Control: max-age=60\n', '/moved', 'cache-control', 'max-age=60'],
     ['a 404 is never kept', '/*\n  Cache-Control: max-age=60\n', '/nowhere', 'cache-control', 'no-store'],
     ['nor by a date', '/*\n  Expires: Thu, 01 Jan 2099 00:00:00 GMT\n', '/nowhere', 'expires', undefined],

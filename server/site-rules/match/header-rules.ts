@@ -127,6 +127,7 @@ class HeaderEditor {
   readonly #protected: ReadonlySet<string>
   readonly #setByRules = new Set<string>()
   readonly #pairs = new Map<string, [name: string, ...values: string[]][]>()
+  readonly #ownVary: string | undefined
   /** Bytes left for lines with placeholders. */
   #bytesLeft: number
 
@@ -134,6 +135,7 @@ class HeaderEditor {
     this.#protected = kept
     this.#bytesLeft = room
     for (let at = 0; at < lines.length; at += 2) this.#add(lines[at]!, lines[at + 1]!)
+    this.#ownVary = this.#pairs.get('vary')?.[0]?.[1]
   }
 
   get lines(): readonly string[] {
@@ -145,8 +147,12 @@ class HeaderEditor {
     return lines
   }
 
+  /** What the response itself varies by stays: a cache would otherwise send it to other clients. */
   remove(name: string): void {
-    if (!this.#protected.has(name)) this.#pairs.delete(name)
+    if (this.#protected.has(name)) return
+    const own = name === 'vary' ? this.#ownVary : undefined
+    if (own === undefined) this.#pairs.delete(name)
+    else this.#pairs.set(name, [['Vary', own]])
   }
 
   set(name: string, template: CompiledHeader['value'], found: Captures): void {
