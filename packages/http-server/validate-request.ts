@@ -37,6 +37,9 @@ function findRejection(request: IncomingMessage): Rejection | undefined {
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return { status: 501, text: 'Unsupported Transfer-Encoding. Use chunked.' }
   }
+  if (coding !== undefined && httpVersion === '1.0') {
+    return { status: 400, text: 'HTTP/1.0 has no Transfer-Encoding' }
+  }
   if (headers.host === undefined && httpVersion === '1.1') {
     return { status: 400, text: 'Missing Host header' }
   }

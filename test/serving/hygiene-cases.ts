@@ -237,6 +237,7 @@ const codings = [
   ...CODINGS.map((lines) => post(lines, HIDING)),
   ...CODINGS.slice(0, 8).map((lines) => post(lines, HIDING).replace('POST', 'GET')),
   ...['Transfer-Encoding: chunked', ...CODINGS.slice(0, 4)].map((lines) => post(lines, HIDING, '1.0')),
+  post('Connection: keep-alive\r\nTransfer-Encoding: chunked', '0\r\n\r\n{hidden}', '1.0'),
 ]
 
 const methods = [
