@@ -110,7 +110,7 @@ function nextActiveState(row: Domain, result: CheckResult, { now, random }: Tran
     return stays({ failingSince: null, reason, nextCheckAt: nextActiveCheck(now, random) })
   }
   if (pointing.is === 'unclear' && pointing.isOurFault)
-    return stays({ failingSince: null, reason: pointing.message, nextCheckAt: nextUnclearCheck(now) })
+    return stays({ reason: pointing.message, nextCheckAt: nextUnclearCheck(now) })
   const since = row.failingSince ?? now
   if (now - since >= GRACE_PERIOD_MS)
     return { nextStatus: 'pending', changes: startWaiting(now, pointing.message) }

@@ -150,6 +150,23 @@ describe('a domain', needsDns, () => {
     }
   })
 
+  test('that points elsewhere loses its status after a day, also when the addresses of the proxy cannot be resolved in between', async () => {
+    const user = await fixture.createUser()
+    await fixture.activate(user, 'moved.test')
+    await testDns.zone.set('moved.test', 'A', '192.0.2.99')
+    await fixture.sweepAfter(14 * HOUR_MS)
+    const { reason } = await fixture.record(user, 'moved.test')
+    await testDns.zone.remove(PROXY)
+    try {
+      await fixture.sweepAfter(12 * HOUR_MS)
+      assert.notEqual((await fixture.record(user, 'moved.test')).reason, reason)
+    } finally {
+      await addProxyRecords(testDns.zone)
+    }
+    await fixture.sweepAfter(13 * HOUR_MS)
+    assert.equal((await fixture.record(user, 'moved.test')).status, 'pending')
+  })
+
   test('that is never verified is no longer checked after nine days, with that reason, and is checked again on request', async () => {
     const user = await fixture.createUser()
     const added = await fixture.add(user, 'www.patient.test')
