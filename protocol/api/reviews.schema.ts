@@ -77,7 +77,7 @@ export const decision = named(
     id: text('Its id'),
     decision: verdict,
     versionId,
-    contentHash: text('Equal for versions with equal files'),
+    contentHash: text('Equal for versions with equal files and metadata'),
     note: nullable(text('What the reviewer adds')),
     author,
     createdAt: time('When'),
@@ -150,7 +150,7 @@ export const review = named(
       title: nullable(text('Title of the version')),
       url: text('Where visitors find it'),
       versionId: text('The version that is shown now'),
-      contentHash: text('Equal for versions with equal files'),
+      contentHash: text('Equal for versions with equal files and metadata'),
       frame: object({
         url: text('Shows the version in a frame of the review page'),
         expiresAt: time('When this URL ends'),

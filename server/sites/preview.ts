@@ -1,3 +1,4 @@
+import { hash as hashOnce } from 'node:crypto'
 import type { PreviewAddress } from '../../protocol/api/fields.schema.ts'
 import { findRole } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -99,13 +100,25 @@ export function previewNotFound(): ApiError {
 }
 
 /**
+ * What a decision about a finalized version is about: its files, and the metadata that go live with them. Without metadata
+ * the hash of its files alone.
+ */
+export function reviewedHash({
+  contentHash,
+  metadata,
+}: Pick<VersionHeader, 'contentHash' | 'metadata'>): string {
+  const chosen = Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))
+  return chosen.length === 0 ? contentHash! : hashOnce('sha256', JSON.stringify([contentHash, chosen]))
+}
+
+/**
  * APPROVAL_REQUIRED unless exactly this content was approved by one whose approval counts now, and no changes were
  * requested since.
  */
-export async function requireApproval(queries: Queries, site: Site, contentHash: string): Promise<void> {
+export async function requireApproval(queries: Queries, site: Site, version: VersionHeader): Promise<void> {
   const { slug, requireApproval: rule } = site
   if (rule === 'off') return
-  const decisions = await queries.reviews.decisionsAbout(slug, contentHash, MAX_DECISIONS)
+  const decisions = await queries.reviews.decisionsAbout(slug, reviewedHash(version), MAX_DECISIONS)
   for (const { decision, accountId } of decisions) {
     if (decision === 'changes-requested') break
     if (rule === 'anyone') return

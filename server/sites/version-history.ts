@@ -369,7 +369,7 @@ async function requireRestorable(
   }
   const isNew = typeof which !== 'string' || version.publishedAt === null
   // What was live before is restored also after a request for changes.
-  if (isNew && version.previewName !== null) await requireApproval(queries, site, version.contentHash!)
+  if (isNew && version.previewName !== null) await requireApproval(queries, site, version)
   const isBack = previous?.id === id
   const next = isBack ? (findReplaced(ready, previous, previous.baseVersionId)?.id ?? null) : liveVersionId
   return { version, previousVersionId: next }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SiteReview, Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
+import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import {
   MAX_COMMENT_LENGTH,
   MAX_DECISIONS,
@@ -554,16 +555,19 @@ describe('a site that requires approval', () => {
     await owner.client.promote(slug, 'spring')
   })
 
-  test('needs an approval of exactly the bytes that are promoted', async () => {
+  test('needs an approval of exactly the bytes and metadata that are promoted', async () => {
     const { slug, versionId, review } = await reviewed()
     await owner.client.setMetadata(slug, { requireApproval: 'anyone' })
     await review.decide({ decision: 'approved', versionId })
-    const publish = (text: string) =>
-      api.publish(owner.client, { 'index.html': text }, { slug, preview: 'spring' })
+    const publish = (text: string, metadata: SiteMetadata = {}) =>
+      api.publish(owner.client, { 'index.html': text }, { slug, preview: 'spring', ...metadata })
     const { versionId: other } = await publish('other bytes')
     await expectFailure(owner.client.promote(slug, 'spring'), 'APPROVAL_REQUIRED')
     await expectFailure(review.decide({ decision: 'approved', versionId }), 'VERSION_CONFLICT')
     await review.decide({ decision: 'changes-requested', versionId: other })
+    await publish('spring', { title: 'Not approved' })
+    assert.equal((await review.get()).decision, 'none')
+    await expectFailure(owner.client.promote(slug, 'spring'), 'APPROVAL_REQUIRED')
     await publish('spring')
     assert.equal((await review.get()).decision, 'approved', 'the same bytes as before')
     await owner.client.promote(slug, 'spring')

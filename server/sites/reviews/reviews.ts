@@ -39,6 +39,7 @@ import type {
   StoredThread,
 } from '../../store/tables/reviews.ts'
 import { counterWindow } from '../../store/tables/usage.ts'
+import { reviewedHash } from '../preview.ts'
 import { PreviewTokens } from '../preview-links.ts'
 import { isStorable, UNSTORABLE } from '../site-metadata.ts'
 import { endFrames, type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
@@ -92,7 +93,7 @@ export class Reviews extends Component<ReviewParts> {
     const { site, version, role, link, mayDecide } = access
     const { slug, previewName } = subject
     const threads = (await read.reviews.threads(subject)).map((thread) => describeThread(thread, version.id))
-    const contentHash = version.contentHash!
+    const contentHash = reviewedHash(version)
     const end = Math.min(now + FRAME_LIFETIME_MS, link?.expiresAt ?? Number.POSITIVE_INFINITY)
     const until = Math.floor(end / SECOND_MS) * SECOND_MS
     const { passwordHash, reviewKey } = site
@@ -249,7 +250,7 @@ export class Reviews extends Component<ReviewParts> {
       const made = {
         // Decisions follow one another also within a millisecond.
         id: last && last.createdAt >= now ? newId(last.createdAt + 1) : newId(now),
-        ...{ ...subject, versionId, contentHash: version.contentHash!, decision },
+        ...{ ...subject, versionId, contentHash: reviewedHash(version), decision },
         accountId: role === 'guest' ? null : caller.account!.id,
         ...{ note: note || null, author, createdAt: Math.max(now, (last?.createdAt ?? 0) + 1) },
       }
