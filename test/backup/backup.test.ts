@@ -365,6 +365,21 @@ describe('a backup', () => {
     assert.ok(manifest < indexOf(new RegExp(`sync\\(.*<${RegExp.escape(join(target, 'backups'))}>`)))
   })
 
+  test('that is removed is away on the disk before its contents are', requires('strace'), async () => {
+    const target = await newFolder()
+    await backUp(data, target)
+    await service.client(key).publish({ files: toFiles({ 'later.txt': 'of the second backup' }) })
+    const { service: own } = await backUp(data, target)
+    const opened = await openBackupTarget(target)
+    await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^unlink'])
+    await prune(opened, 1, own)
+    const lines = await strace.stop()
+    const listed = lines.findLastIndex((line) => /unlink.*\/backups\//.test(line))
+    const flushed = lines.findIndex((line) => /sync\(.*\/backups>/.test(line))
+    const contents = lines.findIndex((line) => /unlink.*\/contents\//.test(line))
+    assert.ok(0 <= listed && listed < flushed && flushed < contents, lines.join('\n'))
+  })
+
   test('to a full target says so, and harms no earlier one', requires('small-disk'), async () => {
     await using disk = await mountSmallDisk(24 * 2 ** 20)
     const target = join(disk.folder, 'slipway')

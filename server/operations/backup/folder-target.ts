@@ -98,6 +98,7 @@ export class FolderTarget extends Component<{ folder: string }> implements Backu
         rm(join(this.parts.folder, name), { force: true }),
       ),
     )
+    for (const name of names) this.#unflushed.add(dirname(join(this.parts.folder, name)))
   }
 
   async flush(): Promise<void> {
