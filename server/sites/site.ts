@@ -17,7 +17,7 @@ import {
   OWNER_SUSPENDED,
   requireAccess,
   requireAccount,
-  requireClaimToken,
+  requireChangeable,
   requireNotExpired,
   withClaimToken,
 } from '../accounts/authorization.ts'
@@ -209,11 +209,12 @@ export class Sites extends Component<SitesParts> {
       scope,
       async (tx): Promise<ClaimResponse> => {
         const now = this.parts.clock()
-        const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
+        const site = withClaimToken(await tx.sites.bySlug(slug), claimToken)
         if (site.ownerId === account.id)
           return { ...answer, slug, siteUrl: this.parts.addresses.site(slug), alreadyOwned: true }
         if (site.ownerId !== null)
           throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
+        requireChangeable(site, now)
         await assertNotBeingDeleted(tx, account)
         await tx.references.setOwner(slug, account.id)
         const { bytes, own } = await tx.references.sum(slug, account.id)

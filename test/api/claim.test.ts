@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { pluck } from '../support/pluck.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 
@@ -33,6 +34,9 @@ describe('a claim', () => {
     await owner.client.claim(slug, claimToken)
     await expectFailure(other.client.claim(slug, claimToken), 'ALREADY_CLAIMED')
     await expectFailure(other.client.details(slug), 'NOT_FOUND')
+    await (await api.operator()).suspensions.changeSite(COMMAND_LINE, slug, { reason: 'phishing' })
+    await expectFailure(other.client.claim(slug, claimToken), 'ALREADY_CLAIMED')
+    assert.equal((await owner.client.claim(slug, claimToken)).alreadyOwned, true)
   })
 
   test('needs the site’s own token', async () => {
