@@ -79,10 +79,7 @@ async function check(work: CommandContext, options: OptionValues, domain: string
 async function remove(work: CommandContext, options: OptionValues, domain: string): Promise<void> {
   const { terminal } = work
   const slipway = accountClient(work, options, resolveServer(work, options))
-  if (options.yes !== true) {
-    const name = domain
-    await confirmDeletion(terminal, `${name} will no longer show your site.`)
-  }
+  if (options.yes !== true) await confirmDeletion(terminal, `${domain} will no longer show your site.`)
   const answer = await withKnownDomain(work, domain, () => slipway.removeDomain(domain))
   printResult(work, options, answer, () =>
     terminal.printDone(`Removed ${answer.domain}. Delete its DNS records as well.`),

@@ -59,8 +59,17 @@ export function connectionTo({ protocol, hostname, port }: URL): RequestOptions 
 
 export function authorization({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {}
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const credentials = `${decodeOrKeep(username)}:${decodeOrKeep(password)}`
   return { 'Proxy-Authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
+}
+
+/** A password may have a percent sign that encodes nothing. */
+function decodeOrKeep(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 function isThisMachine({ hostname }: URL): boolean {

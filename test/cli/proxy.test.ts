@@ -60,12 +60,12 @@ describe('a request through a proxy', () => {
       proxy.closeAllConnections()
       proxy.close()
     })
-    const proxyUrl = `ann:p%40ss@127.0.0.1:${port}`
+    const proxyUrl = `100%:p%40ss@127.0.0.1:${port}`
     const { client, close } = clientThrough(proxyUrl, 'http://slipway.test', 60_000)
     cleanup.defer(close)
     const { slug } = await client.create({ files: [{ path: 'a.txt', size: 1, contentType: 'text/plain' }] })
     assert.equal(slug, 'site-1')
-    const credentials = `Basic ${Buffer.from('ann:p@ss').toString('base64')}`
+    const credentials = `Basic ${Buffer.from('100%:p@ss').toString('base64')}`
     assert.deepEqual(seen, ['POST http://slipway.test/api/v1/publish', 'slipway.test', credentials])
   })
 
