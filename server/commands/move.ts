@@ -4,6 +4,7 @@ import { assertDataFolder } from '../config/data-folder.ts'
 import { bucketUrl, databaseUrl, readValue, text } from '../config/setting-types.ts'
 import type { StorageSettings } from '../operations/copies.ts'
 import type { MoveProgress } from '../operations/move.ts'
+import { progressPrinter } from './backup-options.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const move: Command = {
@@ -15,8 +16,6 @@ export const move: Command = {
   ],
   run: moveTo,
 }
-
-const REPORT_INTERVAL_MS = 1000
 
 const MOVE_OPTIONS = [
   { key: 'data', name: '--to-data', type: text('', '') },
@@ -32,12 +31,9 @@ async function moveTo(context: CommandContext, rest: string[]): Promise<number> 
   if (isSameStorage(config, target)) throw new UsageError('The target is where the data are.')
   if (config.databaseUrl === '') assertDataFolder(config.data)
   const { moveData } = await import('../operations/copies.ts')
-  let reportedAt = 0
-  const report = ({ files, ofFiles, bytes }: MoveProgress) => {
-    if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return
-    reportedAt = performance.now()
-    context.print(`${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
-  }
+  const print = progressPrinter(context, false)
+  const report = ({ files, ofFiles, bytes }: MoveProgress) =>
+    print(() => `${formatNumber(files)} of ${pluralize(ofFiles, 'file')}, ${formatBytes(bytes)} copied`)
   const { files, rows, damaged } = await moveData(config, target, { log, version, deadlines, report })
   for (const hash of damaged)
     context.print(`The file with SHA-256 ${hash} is lost or damaged; it was not copied.`)

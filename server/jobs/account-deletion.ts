@@ -61,7 +61,6 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       }
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
-      await tx.trusts.deleteOfAccount(account.id)
       await tx.signIns.dropCodes(account.email)
       await tx.signIns.dropSources(account.email)
       await removal?.record(tx)

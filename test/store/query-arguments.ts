@@ -97,7 +97,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     recordUse: ['id 7', { repository: 'repository 7', repositoryId: '1' }, 1],
     delete: ['id 7'],
     deleteOfSite: ['id 7', 'site 7'],
-    deleteOfAccount: ['id 7'],
     isTokenUsed: ['n'],
     useToken: ['n', 1],
     deleteExpiredTokens: [5, 100],

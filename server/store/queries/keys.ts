@@ -161,10 +161,6 @@ export class TrustQueries extends QueryGroup {
     await this.#rows.remove(accountId === undefined ? { site } : { site, accountId })
   }
 
-  async deleteOfAccount(accountId: string): Promise<void> {
-    await this.#rows.remove({ accountId })
-  }
-
   isTokenUsed(tokenHash: string): Promise<boolean> {
     return this.#usedTokens.has({ tokenHash })
   }
