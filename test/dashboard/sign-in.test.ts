@@ -109,7 +109,7 @@ describe('signing in', requiresBrowser, () => {
     const link = await visitor.context.newPage()
     await link.goto(web.url(`/sign-in#code=${code}`))
     await link.getByText(`Sign in as ${email}`).waitFor()
-    assert.equal(new URL(link.url()).hash, '')
+    await link.waitForURL(({ hash }) => hash === '')
     await link.getByRole('button', { name: 'Sign in' }).click()
     await link.waitForURL('**/account')
     // The tab that waits for the code notices the sign-in.
