@@ -80,7 +80,7 @@ export async function reserve(
   request: OrderRequest,
   now: number,
 ): Promise<number | undefined> {
-  let time = now
+  let time = (await findPause(tx, { directory, names: [request.name] }, now)) ?? now
   for (const { counted, max, windowMs, spreadMs = 0 } of getLimits(request, now)) {
     const oldest = await tx.acme.nthLatestRequest({ ...counted, directory }, max, now - windowMs)
     if (oldest !== undefined) time = Math.max(time, Math.round(oldest + windowMs + spreadMs))
@@ -118,22 +118,23 @@ export async function countOnce(
   await tx.acme.countRequest({ id, directory, kind, names: certificateNames(name), at: now })
 }
 
-/** At most for a day; without names for all. */
+/** Without names for all, and at most for a day. */
 export async function pauseCa(
   { tx, directory }: CaWrite,
   { until, names }: { until: number; names: string[] },
   now: number,
 ): Promise<void> {
-  const at = Math.min(until, now + MAX_PAUSE_MS)
+  const at = names.length > 0 ? until : Math.min(until, now + MAX_PAUSE_MS)
   await tx.acme.countRequest({ id: randomUUID(), directory, kind: 'pause', names, at })
 }
 
-export async function isPaused(
-  { acme }: Queries,
+/** When the pause of exactly these names ends, without names that of all; undefined if there is none. */
+export function findPause(
+  { acme }: Pick<Queries, 'acme'>,
   { directory, names }: { directory: string; names: string[] },
   now: number,
-): Promise<boolean> {
-  return (await acme.nthLatestRequest({ kind: 'pause', directory, names }, 1, now)) !== undefined
+): Promise<number | undefined> {
+  return acme.nthLatestRequest({ kind: 'pause', directory, names }, 1, now)
 }
 
 export async function prune(tx: WriteTransaction, now: number): Promise<void> {

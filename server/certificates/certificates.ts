@@ -7,7 +7,7 @@ import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import type { CertificateSummary } from '../store/tables/certificates.ts'
 import { refreshRenewalInfo } from './ari.ts'
-import { isPaused } from './ca-rate-limits.ts'
+import { findPause } from './ca-rate-limits.ts'
 import { challengeTypesFor } from './challenge-solver.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
@@ -122,7 +122,7 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     if (await requestSiteCertificates(this.parts, this.#coveredUntil - MAX_WRITE_MS)) this.#coveredUntil = now
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
-    if (await isPaused(store.read, { directory, names: [] }, now))
+    if ((await findPause(store.read, { directory, names: [] }, now)) !== undefined)
       due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: false })
     const { order = [], renewalInfo = [] } = Object.groupBy(due, (certificate) =>
       needsOrder(certificate, now) ? 'order' : 'renewalInfo',

@@ -2,7 +2,14 @@ import { DAY_MS } from '../lib/time.ts'
 import type { NamesPage } from '../store/queries/certificates.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
-import { BUDGET_SCOPE, hasRoom, isPaused, maxOrdersOfOwner, prune, ROOT_WINDOW_MS } from './ca-rate-limits.ts'
+import {
+  BUDGET_SCOPE,
+  findPause,
+  hasRoom,
+  maxOrdersOfOwner,
+  prune,
+  ROOT_WINDOW_MS,
+} from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
@@ -79,7 +86,7 @@ export async function maintain(
       else if (
         isStart &&
         certificate.failures > 0 &&
-        !(await isPaused(tx, { directory, names: [name] }, clock()))
+        (await findPause(tx, { directory, names: [name] }, clock())) === undefined
       )
         await tx.certificates.update(name, { dueAt: clock() })
     }

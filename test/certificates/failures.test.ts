@@ -233,6 +233,12 @@ test('a limit for one name delays only that name', async () => {
     await activate(store, certificates, 'www.other.test')
     assert.equal(await certificates.runDue(), 1, sentence)
     assert.equal((await issuing.row()).dueAt, notBefore)
+    const { order: before } = { ...ca.requests }
+    await deactivate(store, certificates, NAME)
+    await activate(store, certificates, NAME)
+    assert.equal(await certificates.runDue(), 0, 'removed and added again')
+    assert.equal(ca.requests.order, before)
+    assert.equal((await issuing.row()).dueAt, notBefore)
     assert.equal(await issuing.next(certificates), 1)
   }
 })
