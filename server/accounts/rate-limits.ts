@@ -1,6 +1,7 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
+import { memoize } from '../lib/memoize.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
@@ -63,6 +64,7 @@ export class RateLimits extends Component<LimitsParts> {
   /** A request with a cached account does not extend its lifetime. */
   readonly #fromCache = new WeakSet<Account>()
   readonly #networks = new Signer(this.parts.secret, 'networks of limits')
+  readonly #hash = memoize((key) => this.#networks.sign([key]), { maxEntries: 10_000, maxKeyLength: 200 })
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
 
   /** A changed plan applies from the next request. */
@@ -107,7 +109,7 @@ export class RateLimits extends Component<LimitsParts> {
 
   /** Hashed where it has an address: the store keeps none. */
   #toStored({ account }: Caller, key: string): string {
-    return account && counterKeys(account.id).includes(key) ? key : this.#networks.sign([key])
+    return account && counterKeys(account.id).includes(key) ? key : this.#hash(key)
   }
 
   #cacheKey({ account, keyHash, grant }: Caller): void {

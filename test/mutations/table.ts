@@ -186,7 +186,7 @@ const ROWS: readonly Row[] = [
   ['shows a program without a name', 'server/accounts/oauth/programs.ts', 'programName', 'isVisible(line)', 'true', 'test/mcp/registrations.test.ts'],
   ['ends with a client that leaves during a batch', 'server/api/internal-requests.ts', 'requestInternally', 'signal?.throwIfAborted()', '', 'test/mcp/http.test.ts'],
   ['answers nothing to a call of a tool that takes too long', 'server/api/mcp/mcp.ts', 'messageHandler', "if (text === '') call.assertInTime()", '', 'test/mcp/http.test.ts'],
-  ['stores the addresses of callers', 'server/accounts/rate-limits.ts', 'RateLimits.#toStored', 'this.#networks.sign([key])', 'key', 'test/api/rate-limits.test.ts'],
+  ['stores the addresses of callers', 'server/accounts/rate-limits.ts', 'RateLimits.#toStored', 'this.#hash(key)', 'key', 'test/api/rate-limits.test.ts'],
   ['stores the addresses of those who try passwords', 'server/edge/password/attempt-limiter.ts', 'AttemptLimiter.begin', 'this.#networks.sign([rateLimitSubnet(address)])', 'rateLimitSubnet(address)', 'test/api/attack.test.ts'],
   ['accepts a redirect URI with a line end', 'server/accounts/oauth/clients.ts', 'isRedirectUri', '/[\\s\\p{C}]/u.test(uri) || !URL.canParse(uri)', '!URL.canParse(uri)', 'test/mcp/registrations.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'LinkSignIn', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
