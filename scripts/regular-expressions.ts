@@ -54,6 +54,11 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'reads a field of 12 bytes at most',
   },
   {
+    file: 'dashboard/app/routes.tsx',
+    expression: "new RegExp(`^/(?:${FIRST_SEGMENTS.join('|')})?(?:[/?#]|$)`)",
+    reason: 'its parts are the fixed segments of the paths of pages, without repetitions',
+  },
+  {
     file: 'server/site-rules/parse/header-line.ts',
     expression: "new RegExp(`^[\\\\s=]*(?:__Host-)?(${RESERVED_NAMES})\\\\s*(?:=|$)`, 'i')",
     reason: 'between the repetitions stands a fixed name, which neither can take',

@@ -28,8 +28,10 @@ const PAGES: Record<PageName, ComponentType> = {
   admin: lazyPage(() => import('../admin/admin-page.tsx').then((it) => it.AdminPage)),
 }
 
+const FIRST_SEGMENTS = Object.values(PAGE_PATHS).flatMap((path) => path.split('/')[1] || [])
+
 /** Links to other paths leave the application. */
-const APP_PATHS = /^\/(?!docs|health|api\/|oauth\/|assets\/)/
+const APP_PATHS = new RegExp(`^/(?:${FIRST_SEGMENTS.join('|')})?(?:[/?#]|$)`)
 
 export function Locations({ children }: { children: ComponentChildren }) {
   return <LocationProvider scope={APP_PATHS}>{children}</LocationProvider>

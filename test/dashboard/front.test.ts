@@ -212,6 +212,12 @@ describe('the front page', requiresBrowser, () => {
     await page.goto(web.url('/'))
   })
 
+  test('leads from its footer to the status of the server', async () => {
+    await page.getByRole('contentinfo').getByRole('link', { name: 'Status' }).click()
+    await page.getByRole('heading', { name: 'Everything works' }).waitFor()
+    await page.goto(web.url('/'))
+  })
+
   testVariant('works whatever the storage of the browser contains', async () => {
     const site = { slug: 'a', claimToken: 'b', expiresAt: '2999-01-01T00:00:00.000Z' }
     for (const rubbish of [
