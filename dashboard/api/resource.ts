@@ -23,6 +23,9 @@ interface CachedValue {
   at: number
 }
 
+/** Counts invalidations of some keys: what is on screen is then loaded again. */
+const invalidations = new Signal(0)
+
 /** How long a cached response is used when a page opens again, in milliseconds: requests are limited. */
 const CACHE_TTL_MS = 60_000
 
@@ -71,12 +74,10 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
       void request(inFlight.get(key))
     // The response to another part of the page may have arrived since this one was drawn.
     else if (current !== known) draw()
-    const unsubscribe = retries.subscribe(() => {
-      if (key !== undefined && state.current.error) void request(inFlight.get(key))
-    })
+    const unsubscribe = key && onRequested(key, () => state.current.error !== undefined, request)
     return () => {
       live.current = undefined
-      unsubscribe()
+      if (unsubscribe) unsubscribe()
     }
   }, [key])
 
@@ -96,13 +97,34 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   }
 }
 
-/** Invalidates these keys and all below them, or everything. */
+/** Requests a key on screen when the user retries after a failure, and when it is invalidated. */
+function onRequested(
+  key: string,
+  hasFailed: () => boolean,
+  request: (pending?: Promise<unknown>) => Promise<void>,
+): () => void {
+  const ends = [
+    retries.subscribe(() => {
+      if (hasFailed()) void request(inFlight.get(key))
+    }),
+    invalidations.subscribe(() => {
+      if (!cache.has(key) && !inFlight.has(key)) void request()
+    }),
+  ]
+  return () => {
+    for (const end of ends) end()
+  }
+}
+
+/** Invalidates these keys and all below them, which parts of the page that show them load again; or everything. */
 export function invalidate(...keys: string[]): void {
   for (const known of [...cache.keys(), ...inFlight.keys()]) {
     if (keys.length > 0 && !keys.some((key) => isBelow(known, key))) continue
     cache.delete(known)
     inFlight.delete(known)
   }
+  // After the caller has set or requested some of them, or left the page that shows them.
+  if (keys.length > 0) setTimeout(() => invalidations.value++)
 }
 
 /** Lets a key, and unless `alone` everything below it, be loaded again when it is opened; it is shown until then. */

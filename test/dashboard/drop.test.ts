@@ -367,6 +367,7 @@ describe('the dashboard', requiresBrowser, () => {
     await page.getByRole('heading', { name: 'Update published' }).waitFor()
     await page.getByText('1 file changed, 3 unchanged.').waitFor()
     assert.equal((await drawn).status(), 200)
+    await page.getByRole('region', { name: 'Visitors' }).locator('.total').waitFor()
     assert.deepEqual(await served(), ['a', 'new'])
     assert.equal((await owner.client.details(site.slug)).pendingVersionId, null)
     await page.getByRole('button', { name: 'Undo' }).click()
