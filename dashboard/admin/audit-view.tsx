@@ -1,4 +1,3 @@
-import { useLocation } from 'preact-iso'
 import type { AuditEntry } from '../../protocol/api/admin/audit.schema.ts'
 import { formatMoment } from '../app/format-time.ts'
 import { LocalTime } from '../kit/time.tsx'
@@ -38,10 +37,8 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 
 /** The changes that administrators made; with `q` in the address, those of one site, account or domain. */
 export function AuditView() {
-  const { q } = useLocation().query
   return (
     <ListView
-      key={q}
       list="listAuditEntries"
       what="audit"
       columns={COLUMNS}

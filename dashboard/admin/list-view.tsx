@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ListOrder } from '../../protocol/api/admin/lists.ts'
 import { useDebounced } from '../app/use-debounced.ts'
@@ -39,6 +39,7 @@ export function ListView<Id extends AdminList>({
   const { what, search, isSorted } = props
   const { query } = useLocation()
   const [typed, type] = useState(query.q ?? '')
+  useEffect(() => type(query.q ?? ''), [query.q])
   const [sort, choose] = useState<ListOrder>('age')
   const q = useDebounced(typed.trim())
   const selected = { [searchField]: q, sort: isSorted ? sort : undefined }

@@ -39,7 +39,7 @@ function Problems({ problems }: Pick<Overview, 'problems'>) {
     {
       href: '/admin/domains',
       count: domains,
-      text: `${pluralize(domains, 'domain')} no longer lead to this server`,
+      text: `${pluralize(domains, 'domain')} no longer ${domains === 1 ? 'leads' : 'lead'} to this server`,
     },
     { href: '/admin/nodes', count: silentNodes, text: `${pluralize(silentNodes, 'node')} without a report` },
   ].filter(({ count }) => count > 0)

@@ -90,6 +90,16 @@ describe('the administration', requiresBrowser, () => {
     }
   })
 
+  test('searches for what the address says, until the address says it no longer', async () => {
+    await page.goto(web.url('/admin/sites?q=no-such-site'))
+    const search = page.getByLabel('Search')
+    await page.getByText('Nothing found.').or(page.locator('.empty')).first().waitFor()
+    assert.equal(await search.inputValue(), 'no-such-site')
+    await open('Sites')
+    await page.locator('.records tbody tr').first().waitFor()
+    assert.equal(await search.inputValue(), '')
+  })
+
   test('leads from the email about a report to a suspended site, and undoes each action', async () => {
     const { slug, siteUrl } = site
     await open('Reports')
