@@ -3,7 +3,7 @@ import { MAX_DOMAIN_TEXT_LENGTH } from '../../protocol/api/domains.ts'
 import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
-import { invalidate, useResource } from '../api/resource.ts'
+import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Button } from '../kit/button.tsx'
@@ -11,6 +11,7 @@ import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
+import { useAllSites } from '../sites/own-sites.ts'
 import type { KnownDomains } from './known-domains.ts'
 
 interface AddDomainProps {
@@ -24,11 +25,14 @@ interface AddDomainProps {
 /** The domain and its site; then shows the DNS records. */
 export function AddDomain({ site, known, moves }: AddDomainProps) {
   const navigate = useGuardedNavigate()
-  const sites = useResource('sites', () => slipway.list())
+  const sites = useAllSites(true)
   const [domain, write] = useState('')
   const [chosen, choose] = useState(site)
   const box = useRef<HTMLInputElement>(null)
-  const choices = siteChoices(sites.value?.publishes, site)
+  const choices = siteChoices(
+    sites.value?.publishes.filter(({ role }) => role === 'owner'),
+    site,
+  )
   const slug = chosen ?? choices[0]?.value
   const hasSites = choices.length > 0
   useEffect(() => {

@@ -35,7 +35,7 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
   const panel = (
     <Panel
       title="Versions"
-      lead="Every publish creates a version. The last 10 are kept; roll back instantly. Each is compared with the version that was live before it."
+      lead="Every publish creates a version, and the last ones are kept: roll back instantly. Each is compared with the version that was live before it."
     >
       <ErrorNotice error={versions.error} onRetry={versions.reload} />
       {!versions.value && versions.loading && <Loading what="the versions" />}
