@@ -196,6 +196,10 @@ describe('a check of one machine', () => {
     assert.match(line, /accepted an email to ann@example\.test/)
     const [letter] = await smtp.letters()
     assert.equal(letter!.to, 'ann@example.test')
+    assert.match(
+      await findLine('mail', {}, ['--mail', 'ann@example.test']),
+      /^FAILED .*SLIPWAY_SMTP_URL is not set/,
+    )
     const { code, stderr } = await run(['check', '--mail', 'no address'], own())
     assert.deepEqual(
       [code, stderr],

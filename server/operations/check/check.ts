@@ -130,7 +130,7 @@ function checkFleetSettings(stored: readonly SharedSetting[], { config, secret }
 }
 
 async function checkMail({ checkMail: check, sendMail, config }: CheckOptions): Promise<CheckResult[]> {
-  if (!check) return [warning('mail', 'SLIPWAY_SMTP_URL is not set: no email is sent')]
+  if (!check) return [(sendMail ? failed : warning)('mail', 'SLIPWAY_SMTP_URL is not set: no email is sent')]
   try {
     await check()
     const accepted = ok('mail', `the server accepts the login; the sender is ${config.mailFrom}`)
