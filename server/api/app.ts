@@ -21,7 +21,7 @@ import type { StaticFile } from '../web/static-file.ts'
 import { admit } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, accountBodies, readJson, reserveBody } from './bodies.ts'
 import { cspReports } from './csp-reports.ts'
-import { handleErrors } from './errors.ts'
+import { handleErrors, RETRY_AFTER_SECONDS } from './errors.ts'
 import { mcp } from './mcp/mcp.ts'
 import { oauth } from './oauth.ts'
 import { openApiDocument } from './openapi.ts'
@@ -251,7 +251,8 @@ function probes(
   // Not an error of the API, which would be logged for each probe.
   app.get('/ready', (_, reply) => {
     const status = readiness()
-    return reply.code(status === 'ready' ? 200 : 503).send({ status })
+    if (status !== 'ready') reply.code(503).header('Retry-After', RETRY_AFTER_SECONDS)
+    return reply.send({ status })
   })
 }
 

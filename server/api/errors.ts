@@ -7,13 +7,16 @@ import { incompleteBody } from './bodies.ts'
 
 type ErrorOptions = Pick<Parts, 'log' | 'telemetry' | 'baseUrl'>
 
+/** Where nothing tells when a retry makes sense. */
+export const RETRY_AFTER_SECONDS = 5
+
 /** Internal details are only logged. */
 export function handleErrors(app: FastifyInstance, options: ErrorOptions): void {
   app.setErrorHandler((error, request, reply) => {
     const failure = reportError(error, request, options)
     const { status } = failure
     if (['UNAVAILABLE', 'SCAN_UNAVAILABLE', 'RATE_LIMITED'].includes(failure.code)) {
-      reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
+      reply.header('Retry-After', failure.retryAfterSeconds ?? RETRY_AFTER_SECONDS)
     }
     // RFC 9110, section 15.5.2; routes for programs name where these sign in.
     if (status === 401 && !request.routeOptions.config?.programs) {

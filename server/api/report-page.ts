@@ -13,6 +13,7 @@ import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
 import { readOtherPage, recognizeForeignPages } from './auth.ts'
 import { readBody } from './bodies.ts'
+import { RETRY_AFTER_SECONDS } from './errors.ts'
 
 interface ReportPageOptions {
   baseUrl: string
@@ -40,8 +41,11 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
       pages.render({ status, language, title: texts.report.title, main: render(texts), isReportForm: true }),
     )
   }
-  const sendForm = (reply: FastifyReply, content: FormContent) =>
-    send(reply, content.problem ? content.problem.status : 200, ({ report }) => renderForm(report, content))
+  const sendForm = (reply: FastifyReply, content: FormContent) => {
+    const { status = 200, retryAfterSeconds = RETRY_AFTER_SECONDS } = content.problem ?? {}
+    if (status === 429) reply.header('Retry-After', retryAfterSeconds)
+    return send(reply, status, ({ report }) => renderForm(report, content))
+  }
   app.addContentTypeParser(FORM_TYPE, readBody)
   app.get(PATH, async (request, reply) => {
     const { url } = request.query as Record<string, unknown>

@@ -4,6 +4,7 @@ import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { html } from '../lib/html.ts'
 import type { Banners } from '../operations/administration/banners.ts'
 import { sendPage } from '../web/pages.ts'
+import { RETRY_AFTER_SECONDS } from './errors.ts'
 
 interface StatusPageOptions {
   healthy: () => Promise<void>
@@ -36,6 +37,7 @@ export async function statusPage(app: FastifyInstance, options: StatusPageOption
 <dl>${lines.map(([name, state]) => html`\n<dt>${name}</dt><dd>${state}</dd>`)}
 </dl>
 <p><a href="/">${branding.name}</a></p>`
+    if (!works) reply.header('Retry-After', RETRY_AFTER_SECONDS)
     return sendPage(reply, pages.render({ status: works ? 200 : 503, language: 'en', title, main }))
   })
 }

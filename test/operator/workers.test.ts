@@ -210,8 +210,8 @@ describe('a service of two workers', () => {
     await service.waitForLines(/"not ready: /, 2)
     kept.write(HEALTH_REQUEST)
     assert.match(await text(kept), /^HTTP\/1.1 200 .*\r\nConnection: close\r\n.*"ok"}$/is)
-    const { status, json } = await sendRequest(service.port, { path: '/ready' })
-    assert.deepEqual([status, json], [503, { status: 'stopping' }])
+    const { status, json, headers } = await sendRequest(service.port, { path: '/ready' })
+    assert.deepEqual([status, json, headers['retry-after']], [503, { status: 'stopping' }, '5'])
     const { slug } = await owner.publish({ 'index.html': 'published while it stops' })
     assert.equal((await sendRequest(service.port, { site: slug })).text, 'published while it stops')
 
