@@ -117,12 +117,16 @@ describe('a check of one machine', () => {
   })
 
   test('passes beside the running service, and not beside another one', async () => {
+    for (const settings of [{}, { PROXY_PROTOCOL: 'private' }]) {
+      await using service = await startTestService(settings)
+      const PORT = String(service.port)
+      assert.equal(
+        await findLine('port', { PORT, DATA: service.data, ...settings }),
+        `ok      port: SLIPWAY_PORT: the service is running, and listens on ${PORT}`,
+      )
+    }
     await using service = await startTestService()
     const PORT = String(service.port)
-    assert.equal(
-      await findLine('port', { PORT, DATA: service.data }),
-      `ok      port: SLIPWAY_PORT: the service is running, and listens on ${PORT}`,
-    )
     assert.match(await findLine('port', { PORT }), /^FAILED {2}port: Port \d+ is in use/)
   })
 

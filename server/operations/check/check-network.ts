@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { connect } from 'node:net'
 import { ListenError } from '../../../packages/http-server/ports.ts'
 import { probePort } from '../../config/open-port.ts'
 import type { Config } from '../../config/settings.ts'
@@ -57,10 +58,28 @@ async function checkPort({ host, port, setting, isRunning }: WantedPort): Promis
   }
 }
 
-async function isService({ host, port }: Config, secret: Secrets): Promise<boolean> {
+async function isService({ host, port, proxyProtocol }: Config, secret: Secrets): Promise<boolean> {
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
-  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
-  return (await countProxies(url, secret).catch(() => undefined)) !== undefined
+  const headers = {
+    Host: 'localhost',
+    Connection: 'close',
+    [PROBE_HEADER]: new ProbeToken(secret).create(Date.now()),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  try {
+    await using socket = connect({ host: address, port, signal: AbortSignal.timeout(TIMEOUT_MS) })
+    // `deploy/ready` begins alike.
+    if (proxyProtocol !== undefined) socket.write('PROXY UNKNOWN\r\n')
+    socket.write(`GET /health HTTP/1.1\r\n${lines.join('')}\r\n`)
+    let answer = ''
+    for await (const chunk of socket.setEncoding('utf8')) {
+      answer += chunk
+      if (answer.length > MAX_BYTES) return false
+    }
+    return answer.includes('"forwardedFor":')
+  } catch {
+    return false
+  }
 }
 
 /** The proxies between this process and the service at this URL; undefined unless it has this secret. */
