@@ -24,11 +24,14 @@ export function AuthorizePage() {
 }
 
 function Authorization({ id }: { id: string }) {
-  const { value, error } = useResource(`authorizations/${id}`, () => slipway.authorization(id))
+  const { value, error, reload } = useResource(`authorizations/${id}`, () => slipway.authorization(id))
   return (
     <Page title="Connect a program" heading={value ? `Give ${value.program} access?` : undefined} narrow>
       <div class="stack">
-        <ErrorNotice error={error} />
+        <ErrorNotice
+          error={error?.code === 'NOT_FOUND' ? { ...error, hint: 'Connect again in the program.' } : error}
+          onRetry={reload}
+        />
         {!value && !error && <Loading what="the request" />}
         {value && <Question id={id} request={value} />}
       </div>
