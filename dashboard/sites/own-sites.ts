@@ -16,11 +16,7 @@ export interface OwnSites extends Resource<SiteList> {
 /** The account's sites, newest first: the loaded pages. They stay visible during a reload. */
 export function useOwnSites(): OwnSites {
   const shown = useRef<SiteList | undefined>(undefined)
-  const sites = useResource('sites', async () => {
-    const known = shown.current
-    const isLong = known !== undefined && known.publishes.length > PAGE_SIZE
-    return joined(await slipway.list({ limit: isLong ? MAX_PAGE_SIZE : PAGE_SIZE }), known)
-  })
+  const sites = useResource('sites', () => loadSites({}, shown.current?.publishes.length ?? PAGE_SIZE))
   shown.current = sites.value ?? shown.current
   return {
     ...sites,
@@ -44,29 +40,23 @@ export function useFoundSites(words: string): Resource<SiteList> {
   return useResource(key, () => slipway.list({ limit: MAX_FOUND_SITES, q: words }))
 }
 
-/** Maximum number of pages of sites that `loadSites` requests. */
-const MAX_LOADED_PAGES = 10
+const MAX_LOADED_SITES = 1000
 
 /** The account's newest thousand sites, which includes all sites of most accounts; nothing unless it is wanted. */
 export function useAllSites(isWanted: boolean): Resource<SiteList> {
   return useResource(isWanted ? 'sites/all' : undefined, () => loadSites())
 }
 
-/** The account's newest thousand sites, or those in the trash. */
-export async function loadSites(options: { deleted?: true } = {}): Promise<SiteList> {
-  let list = await slipway.list({ ...options, limit: MAX_PAGE_SIZE })
-  for (let pages = 1; pages < MAX_LOADED_PAGES && list.nextCursor !== null; pages++) {
-    const next = await slipway.list({ ...options, limit: MAX_PAGE_SIZE, cursor: list.nextCursor })
+/** The account's newest sites, or those in the trash: at least so many, and at most about a thousand. */
+export async function loadSites(
+  options: { deleted?: true } = {},
+  count = MAX_LOADED_SITES,
+): Promise<SiteList> {
+  const limit = count > PAGE_SIZE ? MAX_PAGE_SIZE : PAGE_SIZE
+  let list = await slipway.list({ ...options, limit })
+  while (list.publishes.length < Math.min(count, MAX_LOADED_SITES) && list.nextCursor !== null) {
+    const next = await slipway.list({ ...options, limit, cursor: list.nextCursor })
     list = { publishes: [...list.publishes, ...next.publishes], nextCursor: next.nextCursor }
   }
   return list
-}
-
-/** The current newest sites, followed by older known ones. */
-function joined(newest: SiteList, known: SiteList | undefined): SiteList {
-  const last = newest.publishes.at(-1)
-  if (!known || !last || newest.nextCursor === null) return newest
-  const older = known.publishes.slice(known.publishes.findIndex(({ slug }) => slug === last.slug) + 1)
-  if (older.length === 0 || older.length === known.publishes.length) return newest
-  return { ...newest, publishes: [...newest.publishes, ...older], nextCursor: known.nextCursor }
 }

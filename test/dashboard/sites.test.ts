@@ -392,7 +392,7 @@ describe('a site', requiresBrowser, () => {
     const { page, owner } = await web.asOwner()
     const { client } = owner
     const { slug } = await client.publish({ files: toFiles({ 'index.html': 'first' }) })
-    for (let made = 1; made < 52; made++) {
+    for (let made = 1; made < 102; made++) {
       web.service.clock.now += 1
       await client.duplicate(slug)
     }
@@ -405,9 +405,16 @@ describe('a site', requiresBrowser, () => {
     await titlesAre(page, ['The oldest'])
     await page.getByRole('searchbox', { name: 'Search' }).fill('')
     await page.getByRole('button', { name: 'Show more' }).press('Enter')
-    await rows(page).nth(51).waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+    await rows(page).nth(99).waitFor()
     await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
+    await page.getByRole('button', { name: 'Show more' }).press('Enter')
+    await rows(page).nth(101).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+    await page.getByRole('button', { name: 'Actions for The oldest' }).click()
+    await page.getByRole('menuitem', { name: 'Delete site' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
+    await rows(page).nth(101).waitFor({ state: 'detached' })
+    assert.equal(await rows(page).count(), 101)
   })
 })
 
