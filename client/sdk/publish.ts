@@ -117,12 +117,14 @@ export async function publish(
     const abort = () => stop.abort(signal?.reason)
     signal?.addEventListener('abort', abort)
     try {
-      return await new PublishRun(client.with({ signal: stop.signal }), options, retryPolicy, stop).run(
-        round === 1,
-      )
-    } catch (error) {
-      const isUpdate = slug !== undefined || update === true
-      if (!isUpdate || round === MAX_STAGED_VERSIONS || !isOutdated(options, error)) throw error
+      const run = new PublishRun(client.with({ signal: stop.signal }), options, retryPolicy, stop)
+      const staged = await run.stage(round === 1)
+      try {
+        return await run.publish(staged)
+      } catch (error) {
+        const isUpdate = slug !== undefined || update === true
+        if (!isUpdate || round === MAX_STAGED_VERSIONS || !isOutdated(options, error)) throw error
+      }
     } finally {
       signal?.removeEventListener('abort', abort)
     }
@@ -170,11 +172,8 @@ class PublishRun {
     this.#files = new Map(options.files.map((file) => [file.path, file]))
   }
 
-  async run(resumes: boolean): Promise<PublishResult> {
-    return this.#publish(await this.#stage(resumes))
-  }
-
-  async #publish(staged: StagedVersion): Promise<PublishResult> {
+  /** Uploads what a version lacks, and finalizes it. */
+  async publish(staged: StagedVersion): Promise<PublishResult> {
     try {
       await this.#options.onStaged?.(staged)
     } catch (error) {
@@ -190,7 +189,8 @@ class PublishRun {
     return { ...(extras as Partial<AnonymousExtras>), ...finalized, ...summary }
   }
 
-  async #stage(resumes: boolean): Promise<StagedVersion> {
+  /** A new version, or with `resumes` the pending one if the server still has it. */
+  async stage(resumes: boolean): Promise<StagedVersion> {
     const { slug, name, update } = this.#options
     const known = slug ?? (update ? name : undefined)
     const resumed = resumes && known !== undefined ? await this.#resume(known) : undefined

@@ -47,7 +47,7 @@ export function useAllSites(isWanted: boolean): Resource<SiteList> {
   return useResource(isWanted ? 'sites/all' : undefined, () => loadSites())
 }
 
-/** The account's newest sites, or those in the trash: at least so many, and at most about a thousand. */
+/** The account's newest sites, or those in the trash: at least `count` if there are as many, and at most a thousand. */
 export async function loadSites(
   options: { deleted?: true } = {},
   count = MAX_LOADED_SITES,

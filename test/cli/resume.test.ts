@@ -58,7 +58,9 @@ describe('a publish that is remembered', () => {
   })
 
   it('to a named site is never replaced by a new one', async () => {
-    await assert.rejects(publisher.publish({ slug: 'missing', hasAccount: true }), { code: 'NOT_FOUND' })
+    const missing = { slug: 'missing', hasAccount: true, ifChanged: true }
+    await assert.rejects(publisher.publish(missing), { code: 'NOT_FOUND' })
+    assert.deepEqual(publisher.server.log, ['PUT /api/v1/publish/missing'], 'asked once')
     await publisher.publish()
     publisher.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(404, 'NOT_FOUND'))
     await assert.rejects(publisher.publish({ slug: 'site-1' }), { code: 'NOT_FOUND' })

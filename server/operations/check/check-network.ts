@@ -68,7 +68,7 @@ async function isService({ host, port, proxyProtocol }: Config, secret: Secrets)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   try {
     await using socket = connect({ host: address, port, signal: AbortSignal.timeout(TIMEOUT_MS) })
-    // `deploy/ready` begins alike.
+    // As in `deploy/ready`.
     if (proxyProtocol !== undefined) socket.write('PROXY UNKNOWN\r\n')
     socket.write(`GET /health HTTP/1.1\r\n${lines.join('')}\r\n`)
     let answer = ''
