@@ -1,4 +1,4 @@
-import type { FromFrame, Mark, ToFrame } from './messages.ts'
+import type { FromFrame, Mark, ToFrame } from './port.ts'
 
 // Runs in the reviewed page (server/edge/review.ts). The page can imitate or disable all of it: it reports places and
 // shows marks, and knows nothing else.
@@ -105,11 +105,8 @@ function readPage(): { text: string; nodes: { start: number; node: Text }[] } {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   const nodes: { start: number; node: Text }[] = []
   let text = ''
-  for (
-    let node = walker.nextNode() as Text | null;
-    node && text.length < MAX_SEARCHED;
-    node = walker.nextNode() as Text | null
-  ) {
+  while (text.length < MAX_SEARCHED && walker.nextNode()) {
+    const node = walker.currentNode as Text
     if (/^(?:script|style|noscript)$/.test(node.parentElement?.localName ?? '')) continue
     const words = node.data.replace(/\s+/g, ' ')
     const added = text.endsWith(' ') ? words.replace(/^ /, '') : words
@@ -121,11 +118,6 @@ function readPage(): { text: string; nodes: { start: number; node: Text }[] } {
 }
 
 type PageText = ReturnType<typeof readPage>
-
-/** Where the text of an element is in that of the page. */
-function startOf(element: Node, { nodes }: PageText): number {
-  return nodes.find(({ node }) => element.contains(node))?.start ?? 0
-}
 
 /**
  * By its selector if the text is there; otherwise by its text, where the text around fits best. Of several equal texts,
@@ -181,12 +173,7 @@ function draw(): void {
   const items: Element[] = []
   if (current) {
     const { left, top, width, height } = current.getBoundingClientRect()
-    Object.assign(box.style, {
-      left: `${left}px`,
-      top: `${top}px`,
-      width: `${width}px`,
-      height: `${height}px`,
-    })
+    box.style.cssText = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`
     items.push(box)
   }
   for (const { id, label } of marks) {
@@ -208,7 +195,7 @@ function draw(): void {
 function report(element: Element, selected: string): void {
   const page = readPage()
   const text = clean(selected || element.textContent || element.getAttribute('alt') || '').slice(0, MAX_TEXT)
-  const from = startOf(element, page)
+  const from = page.nodes.find(({ node }) => element.contains(node))?.start ?? 0
   const at = Math.max(text === '' ? from : page.text.indexOf(text, from), 0)
   send({
     type: 'place',
@@ -280,32 +267,44 @@ function move(from: Element | undefined, step: number): void {
   choose(next)
 }
 
-let isScheduled = false
+/** A sandbox ignores links out of the frame, and a page that leads to another site is not shown (docs/review.md). */
+addEventListener('click', (event) => {
+  const link = event
+    .composedPath()
+    .find((one) => one instanceof HTMLAnchorElement || one instanceof HTMLAreaElement)
+  if (!port || event.defaultPrevented || !link?.href) return
+  const target = link.target || document.querySelector<HTMLBaseElement>('base[target]')?.target || '_self'
+  const isInside = target === '_self' || document.getElementsByName(target).length > 0
+  const isOfSite = link.origin === location.origin && !link.hasAttribute('download')
+  const isOfPage = isOfSite && link.hash !== '' && link.pathname === location.pathname
+  if (isInside && (isOfPage || link.protocol === 'javascript:')) return
+  if (!isOfSite) event.preventDefault()
+  else if (!isInside) link.target = '_self'
+  send({ type: 'link', isOfSite })
+})
+
+/** A function whose calls run another one, once for all until `schedule` does so. */
+function once(schedule: (run: () => void) => unknown, work: () => void): () => void {
+  let isScheduled = false
+  const run = () => {
+    isScheduled = false
+    work()
+  }
+  return () => {
+    if (!isScheduled) schedule(run)
+    isScheduled = true
+  }
+}
+
+const drawSoon = once(requestAnimationFrame, draw)
 
 /** In idle time, at most twice a second, however often the page changes. */
-function placeSoon(): void {
-  if (isScheduled || !port) return
-  isScheduled = true
+const placeSoon = once((run) => {
   setTimeout(() => {
-    const run = () => {
-      isScheduled = false
-      placeMarks()
-    }
     if ('requestIdleCallback' in window) requestIdleCallback(run, { timeout: 1000 })
     else run()
   }, 500)
-}
-
-let isDrawing = false
-
-function drawSoon(): void {
-  if (isDrawing) return
-  isDrawing = true
-  requestAnimationFrame(() => {
-    isDrawing = false
-    draw()
-  })
-}
+}, placeMarks)
 
 new MutationObserver(placeSoon).observe(document.documentElement, {
   childList: true,

@@ -1,8 +1,39 @@
-import type { FromFrame, ToFrame } from './messages.ts'
+import type { ReviewPlace } from '../../protocol/api/reviews.schema.ts'
+import {
+  MAX_NEIGHBOUR_LENGTH,
+  MAX_PLACE_TEXT_LENGTH,
+  MAX_SELECTOR_LENGTH,
+  MAX_THREADS,
+} from '../../protocol/api/reviews.ts'
 
-/** Bounds of what a page can state (protocol/api/reviews.schema.ts). */
-const LENGTHS = { path: 1025, selector: 512, text: 500, before: 100, after: 100 }
-const MAX_IDS = 500
+// Between the review page and the script in the frame (docs/decisions/051-review.md), over one port. Names, comments,
+// tokens and decisions never pass it.
+
+/** A thread as the frame knows it. */
+export interface Mark extends Pick<ReviewPlace, 'selector' | 'text' | 'before' | 'after'> {
+  id: string
+  /** On the mark. */
+  label: string
+}
+
+export type ToFrame =
+  | { type: 'mode'; commenting: boolean }
+  /** Those of the page that the frame shows. */
+  | { type: 'marks'; marks: Mark[] }
+  | { type: 'show'; id: string }
+
+export type FromFrame =
+  | { type: 'ready'; path: string }
+  | { type: 'place'; place: ReviewPlace }
+  | { type: 'placed'; placed: string[]; missing: string[] }
+  | { type: 'open'; id: string }
+  /** The user has followed a link, which leads to a page of the site or out of it. */
+  | { type: 'link'; isOfSite: boolean }
+  /** The user has ended the comment mode. */
+  | { type: 'cancel' }
+
+const MAX_PATH_LENGTH = 1025
+const ID_LENGTH = 26
 /** More in a second end the connection: the script sends a few, and a flood would keep the review page busy. */
 const MAX_MESSAGES = 100
 
@@ -32,9 +63,11 @@ export function readMessage(data: unknown): FromFrame | undefined {
   if (!isRecord(data)) return undefined
   switch (data.type) {
     case 'ready':
-      return isText(data.path, LENGTHS.path) ? { type: 'ready', path: data.path } : undefined
+      return isText(data.path, MAX_PATH_LENGTH) ? { type: 'ready', path: data.path } : undefined
     case 'open':
-      return isText(data.id, 26) ? { type: 'open', id: data.id } : undefined
+      return isText(data.id, ID_LENGTH) ? { type: 'open', id: data.id } : undefined
+    case 'link':
+      return { type: 'link', isOfSite: data.isOfSite === true }
     case 'cancel':
       return { type: 'cancel' }
     case 'placed': {
@@ -50,8 +83,12 @@ export function readMessage(data: unknown): FromFrame | undefined {
 function readPlace(place: unknown): FromFrame | undefined {
   if (!isRecord(place)) return undefined
   const { path, selector, text, before, after, width, height } = place
-  if (!isText(path, LENGTHS.path) || !isText(selector, LENGTHS.selector)) return undefined
-  if (!isText(text, LENGTHS.text) || !isText(before, LENGTHS.before) || !isText(after, LENGTHS.after))
+  if (!isText(path, MAX_PATH_LENGTH) || !isText(selector, MAX_SELECTOR_LENGTH)) return undefined
+  if (
+    !isText(text, MAX_PLACE_TEXT_LENGTH) ||
+    !isText(before, MAX_NEIGHBOUR_LENGTH) ||
+    !isText(after, MAX_NEIGHBOUR_LENGTH)
+  )
     return undefined
   if (!isSize(width) || !isSize(height)) return undefined
   return { type: 'place', place: { path, selector, text, before, after, width, height } }
@@ -70,5 +107,5 @@ function isSize(value: unknown): value is number {
 }
 
 function areIds(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length <= MAX_IDS && value.every((id) => isText(id, 26))
+  return Array.isArray(value) && value.length <= MAX_THREADS && value.every((id) => isText(id, ID_LENGTH))
 }

@@ -14,8 +14,9 @@ import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
 import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
+import { showToast } from '../kit/toast.tsx'
 import { DecisionPanel } from './decision-panel.tsx'
-import type { FromFrame, Mark } from './messages.ts'
+import type { FromFrame, Mark } from './port.ts'
 import { ReviewFrame } from './review-frame.tsx'
 import { rememberName, reviewerName } from './reviewer-name.ts'
 import { ThreadCard } from './thread-card.tsx'
@@ -37,6 +38,9 @@ const SCRIPT_TIMEOUT_MS = { requested: 5000, loaded: 2000 }
 const [GESTURE, GESTURE_HELP] = matchMedia('(pointer: coarse)').matches
   ? ['Tap the page', 'To comment on words, select them first.']
   : ['Click on the page', 'With the keyboard: arrow keys choose, Enter comments, Escape ends.']
+
+const LINK_OUT =
+  'This link does not open in a review. It leads to another site, to a download or to another program.'
 
 /** Errors after which only another link, session or version continues the review. */
 const ENDS = /^(?:NOT_FOUND|UNAUTHORIZED|SITE_\w+)$/
@@ -152,7 +156,10 @@ function useDesk(props: DeskProps) {
       setPlace(message.place)
       setCommenting(false)
     } else if (message.type === 'cancel') setCommenting(false)
-    else if (message.type === 'open') {
+    else if (message.type === 'link') {
+      if (message.isOfSite) script.expect(SCRIPT_TIMEOUT_MS.requested)
+      else showToast(LINK_OUT)
+    } else if (message.type === 'open') {
       const thread = review.threads.find(({ id, place }) => id === message.id && place.path === path)
       if (thread) open(thread)
     } else void report(message, path)
@@ -282,7 +289,8 @@ const SILENCES = {
   },
   left: {
     title: "The review can't follow this link.",
-    reasons: 'It may lead to another site or to a page that does not exist, or the view has ended.',
+    reasons:
+      'It may lead to another site, to a download or to a page that does not exist, or the view has ended.',
   },
 }
 

@@ -1,7 +1,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import type { FromFrame, Mark } from './messages.ts'
-import { type FramePort, openPort } from './port.ts'
+import { type FramePort, type FromFrame, type Mark, openPort } from './port.ts'
 
 interface ReviewFrameProps {
   frame: RefObject<HTMLIFrameElement | null>

@@ -11,10 +11,12 @@ import { type Owner, requiresBrowser } from './web-fixture.ts'
 const PAGE = (button: string) =>
   `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a><a href="/nowhere">Nowhere</a>`
 
+const ABOUT = '<!doctype html><title>About</title><h1>About us</h1>'
+
 const files = (button: string) =>
   toFiles({
     'index.html': PAGE(button),
-    'about.html': '<!doctype html><title>About</title><h1>About us</h1>',
+    'about.html': ABOUT,
   })
 
 /** A preview and a link to its review. */
@@ -159,6 +161,45 @@ test(
       assert.match(line, /^Fram|^Failed to (?:load|execute 'postM)/)
   },
 )
+
+for (const [what, link, outcome] of [
+  ['another site', 'href="https://other.test/"', 'out'],
+  ['another site, for the whole window,', 'href="https://other.test/" target="_top"', 'out'],
+  ['another site, for a new tab,', 'href="https://other.test/" target="_blank"', 'out'],
+  ['an email address', 'href="mailto:bea@other.test"', 'out'],
+  ['a download', 'href="/about.html" download', 'out'],
+  ['a script for the whole window', `href="javascript:location='/about.html'" target="_top"`, 'out'],
+  ['a file that the browser does not show', 'href="/files.zip"', 'unanswered'],
+  ['a script that leads to another site', `href="javascript:location='https://other.test/'"`, 'unanswered'],
+  ['a script that leads the whole window away', `href="javascript:top.location='/'"`, 'stays'],
+  ['a script of the page', `href="javascript:void(document.body.append('It ran'))"`, 'runs'],
+  ['a page of the site', 'href="/about.html"', 'opens'],
+  ['a page of the site, for the whole window,', 'href="/about.html" target="_top"', 'opens'],
+  ['a page of the site, for a new tab,', 'href="/about.html" target="_blank"', 'opens'],
+] as const)
+  test(`a link to ${what} keeps the reviewer on the review page: ${outcome}`, requiresBrowser, async () => {
+    const { owner } = await web.asOwner()
+    const html = PAGE('Order').replace('<p>', `<p><a ${link}>Follow</a></p><p>`)
+    const content = { 'index.html': html, 'about.html': ABOUT, 'files.zip': 'PK' }
+    const { slug } = await owner.client.publish({ files: toFiles(content) })
+    const { page, visitor } = await openAsGuest((await owner.client.review(slug).createLink()).url)
+    const left: string[] = []
+    page.context().on('page', (opened) => left.push(opened.url()))
+    page.on('download', (file) => left.push(file.url()))
+    await frameOf(page).getByRole('link', { name: 'Follow' }).click()
+    if (outcome === 'out') await page.getByText('This link does not open in a review').waitFor()
+    if (outcome === 'unanswered') await page.getByText("The review can't follow this link.").waitFor()
+    if (what === 'a script that leads to another site') {
+      const isReport = ({ 'blocked-uri': uri }: Record<string, unknown>) => uri === 'https://other.test'
+      await waitFor(() => web.service.log.some(isReport))
+      assert.throws(() => web.assertPolicyKept(), 'the policy of the review page refuses to show it')
+    }
+    if (outcome === 'runs') await frameOf(page).getByText('It ran').waitFor()
+    if (outcome === 'opens') await frameOf(page).getByText('About us').waitFor()
+    else if (outcome !== 'unanswered') await frameOf(page).getByRole('button', { name: 'Order' }).click()
+    assert.deepEqual([new URL(page.url()).pathname, left], ['/review', []])
+    visitor.complaints.splice(0)
+  })
 
 test('a comment can be about a page as a whole, in every version of it', requiresBrowser, async () => {
   const { owner } = await web.asOwner()
