@@ -187,7 +187,10 @@ describe('the messages of programs over HTTP', () => {
       assert.equal(response.status, status, JSON.stringify(headers))
       assert.notEqual(await response.text(), '', JSON.stringify(headers))
     }
-    for (const method of ['GET', 'DELETE'])
-      assert.equal((await fetch(`${api.baseUrl}/mcp`, { method })).status, 405)
+    for (const method of ['GET', 'DELETE']) {
+      const { status, headers } = await fetch(`${api.baseUrl}/mcp`, { method })
+      assert.deepEqual([status, headers.get('allow')], [405, 'POST'])
+      assert.equal(headers.get('access-control-allow-origin'), '*', 'programs in browsers can read it')
+    }
   })
 })

@@ -144,7 +144,7 @@ const ROWS: readonly Row[] = [
   ['puts an argument of any length into a URL', 'server/api/mcp/tool.ts', 'findProblems', 'value.length > MAX_TEXT_LENGTH', 'value.length > 1e9', MCP_TOOLS, 'test/stalls/stalls.test.ts'],
   ['ignores an argument that a tool does not have', 'server/api/mcp/tool.ts', 'undeclared', '!Object.hasOwn(declared, name)', 'false', MCP_TOOLS],
   ['takes the URL of another service for the site of the same name', 'server/api/mcp/tool.ts', 'readSlug', 'if (!url?.hostname.endsWith(suffix)) return undefined', 'if (!url) return undefined', MCP_TOOLS],
-  ['answers at the address that needs a token without one', 'server/api/mcp/mcp.ts', 'mcp', "isMixed ? 'optional' : 'required'", "'optional'", MCP_HTTP],
+  ['answers at the address that needs a token without one', 'server/api/mcp/mcp.ts', 'mcp', "path === MCP_PATH ? 'optional' : 'required'", "'optional'", MCP_HTTP],
   ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'MAX_CONCURRENT_CALLS', 'perKey: 8', 'perKey: 9', MCP_TOOLS],
   ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', 'beginCall', "reply.raw.once('close', () => call.abort())", '', MCP_TOOLS],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'receive', '{ complete: true, isFinished: true, url }', '{ complete: true, isFinished: true }', MCP_TOOLS],

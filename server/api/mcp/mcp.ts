@@ -52,14 +52,13 @@ export async function mcp(app: FastifyInstance, options: McpOptions): Promise<vo
         throw error instanceof ApiError ? withToolHint(error) : error
       },
     }
-    const isMixed = path === MCP_PATH
-    const route = { ...hooks, config: { ...config, auth: isMixed ? 'optional' : 'required' } } as const
+    const auth = path === MCP_PATH ? 'optional' : 'required'
+    const route = { ...hooks, config: { ...config, auth } } as const
     for (const url of [path, `${path}/`]) {
       app.route({ ...route, method: 'POST', url, bodyLimit: MAX_BODY_BYTES, handler })
       app.options(url, { config: { charge: 'none', access: 'public' } }, (_, reply) =>
         preflight(reply, 'POST'),
       )
-      if (isMixed) continue
       const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
         throw methodError(request, reply, 'POST')
       }
