@@ -61,6 +61,8 @@ const documents: [document: string | Buffer, title: string | null, ...icons: str
   [`<title>${'🥖'.repeat(300)}</title>`, '🥖'.repeat(200)],
   [Buffer.from('\uFEFF<title>日本</title>', 'utf16le'), '日本'],
   ['<body><svg><title>S</title></svg><title>B</title>', null],
+  [`<script>${' x'.repeat(30_000)}</script><title>In reach</title>`, 'In reach'],
+  [`<template><table>${' x'.repeat(50_000)}</table></template><title>Beyond</title>`, null],
   ['<!--<title>C</title>--><script>"<title>S</title>"</script>', null],
   ['<link rel="shortcut icon" href=/favicon.ico><link rel=apple-touch-icon href="a/%C3%A4 b.png">', null, 'a/ä b.png', 'favicon.ico'],
   ['<base href=/img/><link rel=icon href=big.svg>', null, 'img/big.svg'],

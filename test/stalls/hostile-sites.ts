@@ -62,6 +62,7 @@ const DOCUMENTS: [title: string, html: string][] = [
   ['entities', fill('&notin;')],
   ['a comment', `<!--${fill('--!')}`],
   ['tables', fill('<table><tr>x')],
+  ['words in a table of a template', `<template><table>${fill(' x')}`],
   ['tags that do not end', '<meta name="a" '.repeat(140_000)],
 ]
 

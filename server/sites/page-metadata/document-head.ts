@@ -1,4 +1,4 @@
-import { defaultTreeAdapter, parse, type DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { defaultTreeAdapter, Parser, type Token, type DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { MAX_TITLE_LENGTH } from '../../../protocol/api/publish.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 
@@ -20,8 +20,19 @@ export const MAX_HEAD_BYTES = 256 * 1024
 /** Far more than any head has. */
 const MAX_ELEMENTS = 10_000
 const MAX_DEPTH = 100
+/** Each run of characters without a space is a token, and each run of spaces. */
+const MAX_WORDS = 40_000
 
 const STOP_PARSING = Symbol('enough of the document was read')
+
+class BoundedParser extends Parser<Tree.DefaultTreeAdapterMap> {
+  #words = 0
+
+  override onCharacter(token: Token.CharacterToken): void {
+    if (++this.#words > MAX_WORDS) throw STOP_PARSING
+    super.onCharacter(token)
+  }
+}
 
 /** Stops as early as possible: the rest may be long, and hostile to parsers. */
 export function parseHead(source: string): DocumentHead {
@@ -51,7 +62,7 @@ export function parseHead(source: string): DocumentHead {
     },
   }
   try {
-    parse(source, { treeAdapter, sourceCodeLocationInfo: true })
+    BoundedParser.parse(source, { treeAdapter, sourceCodeLocationInfo: true })
   } catch (error) {
     if (error !== STOP_PARSING) throw error
   }
