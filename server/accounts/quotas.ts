@@ -76,16 +76,17 @@ export class Quotas extends Component<QuotasOptions> {
     }
   }
 
-  /** QUOTA_EXCEEDED when a network without an account, or all of them, have no room, as known before a write. */
-  async assertRoom(
-    read: Queries,
-    network: string,
-    bytes: { network: number; anonymous: number },
-  ): Promise<void> {
-    for (const quota of await this.#listQuotas(read, { ownerId: null, network })) {
-      const change = { bytes: quota.holder === ANONYMOUS ? bytes.anonymous : bytes.network, sites: 0 }
-      if (exceededPart(await read.usage.find(quota.holder), change, quota.limits))
-        throw await quotaExceeded(read, quota, { change, ownerId: null })
+  /**
+   * QUOTA_EXCEEDED when the holders of a site have no room for what they send, as known before a write. An account may
+   * have these contents already, so what it sends is compared with its limit alone.
+   */
+  async assertRoom(read: Queries, site: SiteHolder, sent: ReadonlyMap<string, number>): Promise<void> {
+    const { ownerId } = site
+    for (const quota of await this.#listQuotas(read, site)) {
+      const change = { bytes: sent.get(quota.holder) ?? 0, sites: 0 }
+      const used = ownerId === null ? await read.usage.find(quota.holder) : { bytes: 0, sites: 0 }
+      if (exceededPart(used, change, quota.limits))
+        throw await quotaExceeded(read, quota, { change, ownerId })
     }
   }
 
@@ -149,12 +150,16 @@ export class Quotas extends Component<QuotasOptions> {
   }
 }
 
+/** Whose limits a site counts for: the account, or the network and all sites without an account. */
+export function holdersOf({ ownerId, network }: SiteHolder): string[] {
+  if (ownerId !== null) return [accountHolder(ownerId)]
+  return network === null ? [] : [networkHolder(network), ANONYMOUS]
+}
+
 /** Within a write: subtracts what the holders no longer have. */
 export async function releaseHolding(tx: WriteTransaction, site: SiteHolder, change: Holding): Promise<void> {
   if (isNothing(site, change)) return
-  const { ownerId, network } = site
-  const anonymous = network === null ? [] : [networkHolder(network), ANONYMOUS]
-  for (const holder of ownerId === null ? anonymous : [accountHolder(ownerId)])
+  for (const holder of holdersOf(site))
     await tx.usage.add(holder, { bytes: -change.bytes, sites: -change.sites })
 }
 

@@ -16,12 +16,14 @@ import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { describeSkipped } from '../../protocol/publish-story.ts'
 import { type Caller, publishScope } from '../accounts/authorization.ts'
+import { holdersOf, type SiteHolder } from '../accounts/quotas.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
+import { toBatches } from '../store/statement.ts'
 import { INDEPENDENT } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import {
@@ -37,6 +39,7 @@ import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
 import { needsNoFiles } from './merge.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
+import { removeDiscarded } from './upload-recorder.ts'
 
 type ArchiveSource =
   | { kind: ArchiveKind; body: Readable }
@@ -121,15 +124,23 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
     let staged: StagedVersion | undefined
     let finalized: FinalizeResponse
     let unpacked: UnpackedArchive
-    const received: StoredBlob[] = []
+    /** Without a row, and with one. */
+    const [received, recorded]: [StoredBlob[], StoredBlob[]] = [[], []]
     try {
-      unpacked = await this.#unpack(received, caller, request, await pendingVersions.limitsFor(caller, site))
+      const { account, address } = caller
+      const holder = site ?? {
+        ownerId: account?.id ?? null,
+        network: account ? null : this.parts.quotas.hashNetwork(address),
+      }
+      const limits = await pendingVersions.limitsFor(caller, site)
+      unpacked = await this.#unpack(received, caller, request, { holder, limits })
       await request.confirmCaller()
       const { files, emptyFiles } = unpacked
       staged = await stage({ ...request.fields, files, emptyFiles }, versionId)
       await this.#recordReceived(versionId, unpacked.blobs)
       const kept = new Set(unpacked.blobs.map(({ object }) => object))
-      await this.#discard(received.splice(0).filter(({ object }) => !kept.has(object)))
+      recorded.push(...received.splice(0))
+      await this.#discard(recorded.filter(({ object }) => !kept.has(object)))
       const { live, ifChanged, allowSecrets = [] } = request
       const finalization = { versionId, live, ifChanged, allowSecrets }
       finalized = await finalizer.finalize(caller, staged.slug, finalization)
@@ -139,7 +150,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
         error instanceof ApiError &&
         error.code === 'NOT_FOUND' &&
         (await this.#isReplaced(staged).catch(() => false))
-      await this.#undo(staged, received)
+      await this.#undo(staged, received, recorded)
       throw isReplaced ? new ApiError('UPLOAD_EXPIRED', REPLACED) : error
     }
     return {
@@ -156,12 +167,19 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
   }
 
   /** Never rejects: the refusal is what the publisher has to know, and sweeps delete what is left. */
-  async #undo(staged: StagedVersion | undefined, received: readonly StoredBlob[]): Promise<void> {
-    const { pendingVersions, log } = this.parts
+  async #undo(
+    staged: StagedVersion | undefined,
+    received: readonly StoredBlob[],
+    recorded: readonly StoredBlob[],
+  ): Promise<void> {
+    const { pendingVersions, store, blobs, log } = this.parts
     const report = (error: unknown) =>
       log.warn('a sweep will delete a refused archive', { slug: staged?.slug, error })
     if (staged) await pendingVersions.abort(staged).catch(report)
     await this.#discard(received).catch(report)
+    const objects = [...received, ...recorded].map(({ object }) => object)
+    // Without waiting for a sweep: repeated archives take no more space than one.
+    for (const batch of toBatches(objects)) await removeDiscarded(store, blobs, batch).catch(report)
   }
 
   /** Newer uploads of the site may have ended the version before it was finalized. */
@@ -187,14 +205,12 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
     received: StoredBlob[],
     caller: Caller,
     { source, fields, include, keepTopFolder }: ArchiveRequest,
-    limits: FileLimits,
+    { holder, limits }: { holder: SiteHolder; limits: FileLimits },
   ): Promise<UnpackedArchive> {
-    const { address, account } = caller
     const { blobs, spoolFolder, clock, pendingLifetime } = this.parts
     const endsAt = clock() + pendingLifetime * SECOND_MS
-    const spoolSpace = this.parts.spoolSpace.shareOf(rateLimitSubnet(address))
-    const network = account ? undefined : this.parts.quotas.hashNetwork(address)
-    using receipt = this.#receipts.open(network)
+    const spoolSpace = this.parts.spoolSpace.shareOf(rateLimitSubnet(caller.address))
+    using receipt = this.#receipts.open(holder)
     // In the order of the archive, in which a later file of a tar replaces an earlier one of the same path.
     const found: ReceivedFile[] = []
     const archiveLimits = {
@@ -301,10 +317,8 @@ function nothingLeft({ kind }: ArchiveSource, excluded: readonly Exclusion[]): A
   ])
 }
 
-/** After these bytes, what the network has is read again. */
+/** After these bytes, what the holder has is read again. */
 const BYTES_PER_CHECK = 8 * 2 ** 20
-
-const ALL = ''
 
 /** Counts the contents of an archive until its version is staged, which then counts them. */
 interface Receipt extends Disposable {
@@ -312,20 +326,18 @@ interface Receipt extends Disposable {
   add(bytes: number): Promise<void>
 }
 
-/**
- * Contents of archives of callers without an account that are stored and not staged yet: uncounted, many archives
- * together could exceed a quota. An account is checked when its version is staged.
- */
+/** Contents of archives that are stored and not staged yet: uncounted, many archives together could fill the disk. */
 class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>> {
   readonly #received = new Map<string, number>()
 
-  /** Without a network, that of an account, nothing is counted. */
-  open(network: string | undefined): Receipt {
+  open(holder: SiteHolder): Receipt {
+    const holders = holdersOf(holder)
     let own = 0
-    let unchecked = BYTES_PER_CHECK
+    // A small archive of an account reads nothing: its version is checked when it is staged.
+    let unchecked = holder.ownerId === null ? BYTES_PER_CHECK : 0
     const count = (bytes: number) => {
       own += bytes
-      for (const key of [ALL, network!]) {
+      for (const key of holders) {
         const sum = (this.#received.get(key) ?? 0) + bytes
         if (sum > 0) this.#received.set(key, sum)
         else this.#received.delete(key)
@@ -333,13 +345,11 @@ class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>
     }
     return {
       add: async (bytes) => {
-        if (network === undefined) return
         count(bytes)
         unchecked += bytes
         if (unchecked < BYTES_PER_CHECK) return
         unchecked = 0
-        const received = { network: this.#received.get(network)!, anonymous: this.#received.get(ALL)! }
-        await this.parts.quotas.assertRoom(this.parts.store.read, network, received)
+        await this.parts.quotas.assertRoom(this.parts.store.read, holder, this.#received)
       },
       [Symbol.dispose]: () => {
         if (own > 0) count(-own)

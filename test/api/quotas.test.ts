@@ -6,13 +6,17 @@ import type { QuotaDetails } from '../../protocol/api/errors.schema.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { ANONYMOUS } from '../../server/store/tables/usage.ts'
 import { zip } from '../archive/zip-file.ts'
+import { listObjects } from '../blobs/bytes.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { administrator } from './administrator.ts'
 import { type Account, Api, DAY_MS, expectFailure, startApi } from './api.ts'
 import { part } from './archive-requests.ts'
 import type { Contents } from './content.ts'
+import { makeSecret } from './planted-secrets.ts'
 
 const KB = 1000
+
+const BIG = part('big.txt', Buffer.alloc(9e6))
 
 const api = await startApi({
   PLANS: JSON.stringify({ free: { versionsKept: 2, draftsKept: 2, previews: 3 } }),
@@ -390,6 +394,23 @@ describe('what sites without an account hold', () => {
     assert.ok(api.begunPuts - before < 9, 'contents without room were stored')
   })
 })
+
+for (const [why, limits, parts, status, puts] of [
+  ['larger than the quota of its account', { bytes: 10e6 }, [BIG, BIG, BIG], 413, 1],
+  ['without room in the quota of its account', { bytes: 10e6 }, [BIG], 413, 1],
+  ['with a secret', {}, [BIG, part('app.js', makeSecret())], 422, 2],
+] as const)
+  test(`an archive ${why} takes no space once it is refused`, async () => {
+    const owner = await ownerWith(limits)
+    await api.publish(owner.client, page('one', 2e6))
+    const { blobs } = await api.operator()
+    const [objects, before] = [await listObjects(blobs), api.begunPuts]
+    const named = parts.map((one, number) => ({ ...one, name: `${number}-${one.name}` }))
+    const headers = { 'content-type': 'application/zip', authorization: `Bearer ${owner.key}` }
+    const answer = await api.request('POST', '/api/v1/publish', { body: zip(named), headers })
+    assert.deepEqual([answer.status, api.begunPuts - before], [status, puts])
+    assert.deepEqual(await listObjects(blobs), objects)
+  })
 
 test('two recounts at the same time correct what was counted wrongly once', async (t) => {
   await using api = await Api.start()
