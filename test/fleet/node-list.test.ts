@@ -96,6 +96,21 @@ test('a node that was killed and started again is not silent while it is restart
   )
 })
 
+test('a node that was killed leaves the list after a day, although no other one starts', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { path } = stack.use(await memoryFolder())
+  let now = DAY_MS
+  const store = stack.use(await openTestStore({ folder: path, clock: () => now }))
+  const parts = { store, metrics: new Metrics(), log: silentLog, release: '1', host: 'one' }
+  const killed = { id: 'killed', host: 'other', release: '1', startedAt: 0, seenAt: 0, numbers: {} }
+  await store.execute('relaxed', ({ nodes }) => nodes.report(killed))
+  stack.use(new NodeReporter({ ...parts, incidents: new Incidents(parts), intervalMs: 1 }))
+  const count = async () => (await store.read.nodes.list()).length
+  while ((await count()) < 2) await turn()
+  now++
+  while ((await count()) > 1) await turn()
+})
+
 test('the list of nodes shows how long each has run, how far behind it is, and its numbers', () => {
   const now = 10 * DAY_MS
   const node = { id: 'x', release: '1.2.3', seenAt: now - 4000 }

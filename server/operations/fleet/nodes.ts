@@ -53,7 +53,7 @@ export class NodeReporter implements AsyncDisposable {
     const end = () => {
       isReporting = false
     }
-    this.#reporting = this.#begin().finally(end)
+    this.#reporting = this.#report().finally(end)
     this.#timer = setInterval(() => {
       if (isReporting) return
       isReporting = true
@@ -81,7 +81,7 @@ export class NodeReporter implements AsyncDisposable {
     return this.#isReplaceable
   }
 
-  /** A process that ends without this stays in the list until one of its host ends, or another starts a day later. */
+  /** A process that ends without this stays in the list until one of its host ends, or for a day. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await this.#reporting
@@ -90,13 +90,6 @@ export class NodeReporter implements AsyncDisposable {
     await store.execute('relaxed', ({ nodes }) => nodes.remove(this.#id)).catch(() => undefined)
     // Otherwise the host, which was restarted, would be silent while it is restarted again.
     await store.execute('relaxed', ({ nodes }) => nodes.removeUnseen(before, host)).catch(() => undefined)
-  }
-
-  async #begin(): Promise<void> {
-    const { store } = this.#parts
-    const before = this.#startedAt - DAY_MS
-    await store.execute('relaxed', ({ nodes }) => nodes.removeUnseen(before)).catch(() => undefined)
-    await this.#report()
   }
 
   async #report(): Promise<void> {
@@ -110,6 +103,9 @@ export class NodeReporter implements AsyncDisposable {
       this.#silent = listSilent(nodes, { now: store.clock(), since: this.#failedAt })
       this.#isReplaceable = nodes.some((other) => this.#canReplace(other))
       this.#different = await this.#compareSettings(nodes)
+      const before = node.seenAt - DAY_MS
+      if (nodes.some(({ seenAt }) => seenAt < before))
+        await store.execute('relaxed', (queries) => queries.nodes.removeUnseen(before))
     } catch (error) {
       this.#isReplaceable = false
       this.#failedAt = store.clock()
