@@ -92,10 +92,11 @@ export function describeSettings(environment: Record<string, string | undefined>
   })
 }
 
-/** Variables of the client, which the server ignores, and of a single command. */
+/** Variables of the clients, which the server ignores, and of a single command. */
 const OTHER_VARIABLES = new Set([
-  'SLIPWAY_URL',
-  ...['SLIPWAY_KEY', 'SLIPWAY_ID_TOKEN', 'SLIPWAY_SITE_PASSWORD'],
+  ...['SLIPWAY_URL', 'SLIPWAY_SITE', 'SLIPWAY_FOLDER', 'SLIPWAY_PROGRAM', 'SLIPWAY_CLIENT_SHA256'],
+  ...['SLIPWAY_KEY', 'SLIPWAY_ID_TOKEN', 'SLIPWAY_SITE_PASSWORD', 'SLIPWAY_CLAIM_TOKEN'],
+  'SLIPWAY_COMMENT_TOKEN',
   'SLIPWAY_MOVE_DATABASE_URL',
 ])
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { UNLIMITED } from '../../protocol/format.ts'
+import { root } from '../../scripts/root.mjs'
 import { type Config, ConfigError, describeSettings, readConfig } from '../../server/config/settings.ts'
 import { findSharedDomain } from '../../server/domains/name.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -360,6 +362,14 @@ test('values at the limits of their ranges are accepted, and an empty one is uns
     assert.ok(matches(config), `${name}=${value}`)
     assert.ok(Object.isFrozen(config))
   }
+})
+
+test('variables of the clients do not stop the server', () => {
+  const files = globSync(['client/{cli,sdk}/**/*.ts', 'action/*', 'server/web/publish.sh'], { cwd: root })
+  const texts = files.map((file) => readFileSync(join(root, file), 'utf8'))
+  const names = new Set(texts.flatMap((text) => text.match(/\bSLIPWAY_[A-Z\d_]+/g) ?? []))
+  assert.ok(names.size > 8)
+  for (const name of names) readConfig({ [name]: 'x' })
 })
 
 test('a misspelled setting is reported with a suggestion and without its value', () => {
