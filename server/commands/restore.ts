@@ -56,6 +56,10 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
     )
     context.print(adviseRevocation(withSessions))
     context.print(adviseStart(manifest, { data, isFleet: to.databaseUrl !== '' }))
+    if (config.blobsUrl !== '' && to.blobsUrl === '')
+      context.print(
+        'Unset SLIPWAY_BLOBS_URL: the folder has the files. --to-blobs URL restores them to a bucket.',
+      )
   }
   return damaged.length > 0 ? 1 : 0
 }

@@ -61,6 +61,9 @@ describe('slipway-server backup', () => {
     const restored = await run(['restore', '--to-data', join(folder.path, 'new')], settings)
     assert.match(restored.lines.at(-1)!, /Start the service with SLIPWAY_DATA=/)
     assert.equal(restored.code, 0)
+    const withBucket = { ...settings, BLOBS_URL: 's3://bucket?region=eu-west-1' }
+    const { lines: more } = await run(['restore', '--to-data', join(folder.path, 'newer')], withBucket)
+    assert.match(more.at(-1)!, /Unset SLIPWAY_BLOBS_URL/)
   })
 
   test('is restored with keys and, only if that is wanted, with sessions, access of programs and review links', async () => {
