@@ -8,7 +8,7 @@ import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
 import { errorResponse } from '../../protocol/api/errors.schema.ts'
 import { ARCHIVE_TYPES } from '../../protocol/api/publish.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
-import { ApiError, invalidField } from '../lib/errors.ts'
+import { ApiError } from '../lib/errors.ts'
 import { PROBE_HEADER, type ProbeToken } from '../lib/probe-token.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
@@ -18,7 +18,7 @@ import type { BuiltSite } from '../web/built-site.ts'
 import type { ClientDownload } from '../web/client-download.ts'
 import { notFoundPage, pages } from '../web/pages.ts'
 import type { StaticFile } from '../web/static-file.ts'
-import { admit } from './auth.ts'
+import { admit, assertQuerySize } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, accountBodies, readJson, reserveBody } from './bodies.ts'
 import { cspReports } from './csp-reports.ts'
 import { handleErrors, RETRY_AFTER_SECONDS } from './errors.ts'
@@ -63,10 +63,6 @@ const UPLOAD_MEMORY_BYTES = 512 * 1024
 /** Base64 is longer than the contents by a third, and JSON escapes characters. */
 const MAX_CONTENT_TEXT_BYTES = 1.5 * MAX_CONTENT_BYTES
 
-/** Some libraries parse a query in quadratic time. */
-const MAX_QUERY_CHARACTERS = 4096
-const MAX_QUERY_PARAMETERS = 40
-
 /** More than the maximum size of Node's request head. */
 const MAX_URL_LENGTH = 64 * 1024
 
@@ -92,8 +88,8 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   })
   // A route has the parsers, hooks and error handler that are registered before it; routes come last. A request passes
   // the hooks by phase, and within a phase in this order:
-  //   onRequest      `logRequests` sets the request id, which a refused request has too; `assertQuerySize`; then `admit`
-  //                  authenticates and charges, so that a refused request costs no memory
+  //   onRequest      `logRequests` sets the request id, which a refused request has too; then `admit` authenticates and
+  //                  charges, so that a refused request costs no memory; both ways `assertQuerySize`
   //   preParsing     `accountBodies` accounts for the memory and the rate of the body, before it is read
   //   preValidation  `assertManifestSize` bounds a manifest before it is validated
   //   preHandler     `followRenames` replaces a former slug in the path
@@ -103,7 +99,9 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   accountBodies(app, options)
   handleErrors(app, options)
   logRequests(app, options)
-  app.addHook('onRequest', async ({ url }) => assertQuerySize(url))
+  app.addHook('onRequest', async ({ url, routeOptions }) => {
+    if (routeOptions.config?.access === undefined) assertQuerySize(url)
+  })
   // Sees the routes that are added after it.
   const allowed = knownMethods(app)
   probes(app, options)
@@ -178,15 +176,6 @@ function routeOptions(route: Route, services: Services & { manifestBytes: number
     },
     handler: route.handle,
   } as RouteOptions
-}
-
-function assertQuerySize(target: string): void {
-  const start = target.indexOf('?') + 1
-  if (start === 0) return
-  const [length, parameters] = [target.length - start, target.split('&', MAX_QUERY_PARAMETERS + 1).length]
-  if (length <= MAX_QUERY_CHARACTERS && parameters <= MAX_QUERY_PARAMETERS) return
-  const limits = `${MAX_QUERY_PARAMETERS} parameters and ${MAX_QUERY_CHARACTERS} characters`
-  throw invalidField('query', `must have at most ${limits}`)
 }
 
 /** Also with errors, which a message about maintenance may explain. */

@@ -17,7 +17,7 @@ import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { hashToken, isApiKey } from '../lib/tokens.ts'
@@ -62,6 +62,9 @@ export const CLIENT_HEADER = 'x-slipway-client'
 
 /** A body may take hours, and must not change anything when its key, session or program has ended since it began. */
 const CONFIRM_AFTER_MS = SECOND_MS
+
+const MAX_QUERY_CHARACTERS = 4096
+const MAX_QUERY_PARAMETERS = 40
 
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -128,6 +131,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
           setRateLimitHeaders(reply, await limits.peek(caller, kind))
         else await chargeOne()
       }
+      assertQuerySize(request.url)
       if (access === 'admin' && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
       if (credential?.kind === 'key' && !caller.account) throw invalidCredential(request)
       const isOpen = SAFE_METHODS.has(request.method) || access === 'admin' || foreignPages
@@ -191,6 +195,16 @@ async function assertPermitted(
   if (access === 'any') return
   if (caller.account && !isAllowedWhileSuspended(request)) assertAccountNotSuspended(caller.account)
   await namedKeys.assertPermitted(caller, access!, slug)
+}
+
+/** Some libraries parse a query in quadratic time. */
+export function assertQuerySize(target: string): void {
+  const start = target.indexOf('?') + 1
+  if (start === 0) return
+  const [length, parameters] = [target.length - start, target.split('&', MAX_QUERY_PARAMETERS + 1).length]
+  if (length <= MAX_QUERY_CHARACTERS && parameters <= MAX_QUERY_PARAMETERS) return
+  const limits = `${MAX_QUERY_PARAMETERS} parameters and ${MAX_QUERY_CHARACTERS} characters`
+  throw invalidField('query', `must have at most ${limits}`)
 }
 
 function foreignPage({ headers: { origin = '' } }: FastifyRequest): ApiError {

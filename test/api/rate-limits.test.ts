@@ -361,6 +361,8 @@ describe('a counted request', () => {
     ['an unknown route', 'GET', '/api/nowhere'],
     ['an address that is none', 'GET', '/api/v1/publish/%zz'],
     ['a method that is not known', 'PUT', '/api/v1/publishes'],
+    ['a query of too many parameters', 'GET', `/api/v1/publishes?${'a=1&'.repeat(41)}`],
+    ['a query that is too long', 'POST', `/api/v1/publish/x/finalize?a=${'a'.repeat(4100)}`, version],
     ['a manifest that is refused', 'POST', '/api/v1/publish', { json: { files: [] } }],
     ['a call that needs a key', 'GET', '/api/v1/me'],
     ['a finalize of nothing', 'POST', '/api/v1/publish/some-site-234567/finalize', version],
