@@ -73,7 +73,10 @@ export class Transfer {
     return new Rows(this.#source, 'blobs').count({})
   }
 
-  /** `copy` stores those that the target does not have, beside those that are `present`, and returns them. */
+  /**
+   * `copy` stores those that the target does not have, beside those that are `present`, and returns them. The others are
+   * damaged in the target: what publishes one again repairs it, and another transfer tries again.
+   */
   async copyBlobs(
     copy: (blobs: readonly BlobLocation[], present: number) => Promise<readonly StoredBlob[]>,
   ): Promise<void> {
@@ -85,10 +88,11 @@ export class Transfer {
         page.length - missing.length,
       )
       const byHash = new Map(stored.map((blob) => [blob.hash, blob]))
-      const rows = page.flatMap((row) => {
+      const rows = page.map((row) => {
         const { object, piecesHash } = byHash.get(row.hash) ?? {}
         if (object !== undefined) return { ...row, object, pieces_hash: piecesHash ?? null }
-        return row.object === null || present.get(row.hash) ? { ...row, object: null, pieces_hash: null } : []
+        if (present.get(row.hash)) return { ...row, object: null, pieces_hash: null }
+        return { ...row, damaged_object: row.object }
       })
       await this.#putBlobs(rows)
     }
@@ -143,7 +147,7 @@ export class Transfer {
     await new Rows(this.#target, 'job_cursors').remove({ job: UNFINISHED_MOVE })
   }
 
-  /** The object of a row that is there stays. */
+  /** A row that is there keeps its object, unless that was damaged. */
   async #putBlobs(rows: readonly Schema['blobs'][]): Promise<void> {
     if (rows.length === 0) return
     await this.#target
@@ -153,8 +157,9 @@ export class Transfer {
         c.column('hash').doUpdateSet({
           slug: sql`excluded.slug`,
           unreferenced_since: sql`excluded.unreferenced_since`,
-          object: sql`coalesce(blobs.object, excluded.object)`,
-          pieces_hash: sql`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
+          object: sql`coalesce(excluded.object, blobs.object)`,
+          pieces_hash: sql`case when excluded.object is null then blobs.pieces_hash else excluded.pieces_hash end`,
+          damaged_object: sql`excluded.damaged_object`,
         }),
       )
       .execute()
@@ -166,7 +171,9 @@ export class Transfer {
   ): Promise<Map<string, string | null>> {
     const hashes = page.map(({ hash }) => hash)
     const rows = await new Rows(this.#target, table).list({ hash: hashes })
-    return new Map(rows.map(({ hash, object }) => [hash, object]))
+    const isDamaged = (row: (typeof rows)[number]) =>
+      'damagedObject' in row && row.damagedObject === row.object
+    return new Map(rows.map((row) => [row.hash, isDamaged(row) ? null : row.object]))
   }
 }
 

@@ -424,9 +424,8 @@ describe('a backup', () => {
     await using operator = await openOperator(service, SETTINGS)
     const large = deterministicBytes(2, 2 ** 20 + 1)
     const contents = ['lost', 'cut off', 'changed', 'a folder', 'a loop', large]
-    const { slug: damaged } = await service
-      .client(key)
-      .publish({ files: toFiles(Object.fromEntries(contents.map((content, at) => [`${at}.bin`, content]))) })
+    const named = Object.fromEntries(contents.map((content, at) => [`${at}.bin`, content]))
+    const { slug: damaged } = await service.client(key).publish({ files: toFiles(named) })
     const places = await Promise.all(
       contents.map(async (content) => {
         const { object } = (await operator.store.read.blobs.find(sha256(content)))!
@@ -454,6 +453,13 @@ describe('a backup', () => {
     const restored = await newFolder({ exists: false })
     assert.deepEqual((await restore(target, restored)).damaged.toSorted(), hashes)
     await assertServes(restored, slug)
+    {
+      await using repaired = await startTestService({ ...SETTINGS, DATA: restored })
+      await repaired.client(key).publish({ slug: damaged, files: toFiles(named), ifChanged: true })
+      using visitor = new SiteVisitor(repaired.port)
+      for (const path of Object.keys(named))
+        assert.equal((await visitor.get(damaged, path)).status, 200, path)
+    }
     for (const place of places.filter((place) => place !== lost)) await rm(place, { recursive: true })
     await service.client(key).delete(damaged, { permanent: true })
   })
