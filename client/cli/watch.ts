@@ -46,7 +46,8 @@ interface PublishedFolder {
 
 /**
  * Publishes each change of a folder until the signal aborts. A failure is printed, and the change is published later,
- * or with the next one where waiting does not help. Rejects with a ConflictError when another program has published.
+ * or with the next one where waiting does not help. Rejects with a ConflictError when another program has published, and
+ * with a RefusedError when the system watches no more folders.
  */
 export async function watchFolder(work: CommandContext, options: WatchOptions): Promise<void> {
   const { terminal, signal, platform } = work
@@ -60,8 +61,8 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
     const found = await scanPublishable(work, options.plan)
     if (found === undefined) return
     const startedAt = performance.now()
+    isDue = watcher.watch(found.folders)
     try {
-      isDue = watcher.watch(found.folders)
       const change = await published.compare(found)
       if (change !== undefined) {
         published.expect(change)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import fs, { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { makeSecret } from '../api/planted-secrets.ts'
@@ -284,6 +285,22 @@ describe('a folder that is watched', () => {
     assert.equal(await read('/', slug), 'changed')
     assert.equal((await fixture.end()).code, 0)
     assert.equal((await cli.run(['publish', 'site', '--watch', '--json'])).code, 2)
+  })
+
+  it('ends when the system watches no more folders, as later changes would be missed', async (t) => {
+    using fixture = await watching()
+    const { watch } = fs
+    t.mock.method(fs, 'watch', (...args: Parameters<typeof watch>) => {
+      if (!String(args[0]).endsWith('more')) return watch(...args)
+      throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+    })
+    syncBuiltinESMExports()
+    fixture.cli.write({ 'site/more/b.txt': 'b' })
+    const { code, stderr } = await fixture.running
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+    assert.equal(code, 6)
+    assert.match(stderr, /The system watches no more folders\n.*fs\.inotify\.max_user_watches/)
   })
 
   for (const [what, publisher, args] of [

@@ -20,7 +20,6 @@ export class FolderWatcher implements Disposable {
   readonly #signal: AbortSignal
   /** By the path and the identity of the folder: one that was made again needs another watcher. */
   readonly #watchers = new Map<string, FSWatcher>()
-  #failure: unknown
   #changedAt: number | undefined
   #timer: NodeJS.Timeout | undefined
   #wake: (() => void) | undefined
@@ -52,7 +51,6 @@ export class FolderWatcher implements Disposable {
   /** Resolves after a change, once no further one follows; with false when the signal aborts. */
   async next(): Promise<boolean> {
     while (!this.#signal.aborted) {
-      if (this.#failure !== undefined) throw toWatchError(this.#failure)
       const since = this.#changedAt
       if (since !== undefined && this.#timer === undefined) {
         this.#changedAt = undefined
