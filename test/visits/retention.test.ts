@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { pruneVisits, truncateVisits } from '../../server/analytics/retention.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
+import { copySqlite } from '../../server/store/sqlite-copy.ts'
 import { siteRow } from '../store/rows.ts'
 import { openTestStore, openTestTables } from '../support/engines.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -83,6 +84,16 @@ test('a deleted salt is also erased from the database file', async () => {
   one.clock.now = TODAY + DAY_MS + HOUR_MS
   await one.sweep()
   assert.ok(!(await kept()).includes(String(salt)))
+})
+
+test('a copy of the database, such as that of a backup, has neither salts nor hashes of visitors', async () => {
+  await using one = await open()
+  await one.visit('one')
+  const secrets = await one.column('SELECT salt FROM visit_salts UNION SELECT visitor FROM visitors')
+  const copy = join(one.folder, 'copy.db')
+  await copySqlite(join(one.folder, 'slipway.db'), copy)
+  const bytes = readFileSync(copy, 'latin1')
+  assert.deepEqual([secrets.length, secrets.filter((secret) => bytes.includes(String(secret)))], [2, []])
 })
 
 test('a visitor has a different hash for each site and day, which reveals nothing', async () => {
