@@ -9,11 +9,11 @@ import { INDEPENDENT } from '../store/store.ts'
 import { BUFFER_LIMITS, type SiteStats, StatsBuffer, type StatsChunk } from './stats-buffer.ts'
 
 interface VisitRecorderParts extends Pick<Parts, 'store' | 'clock' | 'log'> {
-  /** Visitors written per day over all nodes, at about 80 bytes each: a flood must not fill the disk. */
-  maxVisitorsPerDay?: number
+  /** Of visitors and names written per day over all nodes, at about 80 bytes each: a flood must not fill the disk. */
+  maxUnitsPerDay?: number
 }
 
-const MAX_VISITORS_PER_DAY = 2_000_000
+const MAX_UNITS_PER_DAY = 2_000_000
 
 const FLUSH_INTERVAL_MS = 10_000
 
@@ -39,11 +39,11 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
   buffer = new StatsBuffer(this.parts.clock())
   readonly #timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
   readonly #waiting: StatsBuffer[] = []
-  readonly #maxVisitorsPerDay = this.parts.maxVisitorsPerDay ?? MAX_VISITORS_PER_DAY
+  readonly #maxUnitsPerDay = this.parts.maxUnitsPerDay ?? MAX_UNITS_PER_DAY
   readonly #writes = new Coalesced(() => this.#write(), 0)
   #salt: { day: number; salt: string } | undefined
-  /** New visitors of the current day over all nodes, as of the last write of this one. */
-  #newVisitors = { day: 0, visitors: 0 }
+  /** What the current day has over all nodes, as of the last write of this one. */
+  #written = { day: 0, units: 0 }
 
   rotateIfDue(now: number): void {
     if (!this.buffer.includes(now)) this.#rotate(now)
@@ -113,13 +113,11 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
     const salt = await this.#getSalt(day)
     while (buffer.sites.size > 0) {
       const chunks = takeChunks(buffer)
-      const tracksVisitors = this.#canTrackVisitors(day) ? salt : undefined
+      const hasRoom = this.#hasRoom(day)
       const rows = chunks.map(({ site: { slug }, requests, bytes, visitors, names }) => {
         const hashes =
-          tracksVisitors === undefined
-            ? []
-            : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
-        return { slug, requests, bytes, visitors: hashes, names }
+          salt === undefined || !hasRoom ? [] : visitors.map((visitor) => hashVisitor(salt, slug, visitor))
+        return { slug, requests, bytes, visitors: hashes, names: hasRoom ? names : [] }
       })
       const written = await this.parts.store.write('relaxed', INDEPENDENT, (tx) =>
         tx.visits.add(hour, day, rows),
@@ -130,19 +128,16 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
     }
   }
 
-  #canTrackVisitors(day: number): boolean {
-    if (this.#newVisitors.day !== day) this.#newVisitors = { day, visitors: 0 }
-    return this.#newVisitors.visitors < this.#maxVisitorsPerDay
+  #hasRoom(day: number): boolean {
+    if (this.#written.day !== day) this.#written = { day, units: 0 }
+    return this.#written.units < this.#maxUnitsPerDay
   }
 
   /** Logged by the node whose write reached the limit. */
-  #noticeLimit({ added, total: visitors }: { added: number; total: number }): void {
-    this.#newVisitors.visitors = visitors
-    if (visitors - added < this.#maxVisitorsPerDay && visitors >= this.#maxVisitorsPerDay)
-      this.parts.log.warn('daily limit of counted visitors reached', {
-        day: toIso(this.#newVisitors.day),
-        visitors,
-      })
+  #noticeLimit({ added, total }: { added: number; total: number }): void {
+    this.#written.units = total
+    if (total - added < this.#maxUnitsPerDay && total >= this.#maxUnitsPerDay)
+      this.parts.log.warn('daily limit of visitors and names reached', { day: toIso(this.#written.day) })
   }
 
   /** Shared by all nodes; undefined when the day has ended and its salt is deleted. */

@@ -69,7 +69,7 @@ test('responses that are all different do not fill the memory', () => {
 })
 
 /** A recorder with a store that can be made unavailable, and its log messages. */
-async function openRecorder(options: { maxVisitorsPerDay?: number } = {}) {
+async function openRecorder(options: { maxUnitsPerDay?: number } = {}) {
   const stack = new AsyncDisposableStack()
   const { path: folder } = stack.use(await memoryFolder())
   const clock = { now: 10 * DAY_MS }
@@ -183,7 +183,7 @@ test('the counts of a site with many visitors are written completely, in several
 })
 
 test('the visitors of a day are limited, and a returning one does not count again', async () => {
-  await using one = await openRecorder({ maxVisitorsPerDay: 10 })
+  await using one = await openRecorder({ maxUnitsPerDay: 10 })
   for (let time = 0; time < 20; time++) {
     one.visit(1, ['ann', 'bob', 'cid'])
     await one.recorder.flush()
@@ -194,11 +194,28 @@ test('the visitors of a day are limited, and a returning one does not count agai
   one.visit(1, ['kim'])
   await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 22, visitors: 10 })
-  assert.deepEqual(one.messages, ['daily limit of counted visitors reached'])
+  assert.deepEqual(one.messages, ['daily limit of visitors and names reached'])
   one.clock.now += DAY_MS
   one.visit(1, ['kim'])
   await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 23, visitors: 11 })
+})
+
+test('the names of a day are limited by their length, and a known one does not count again', async () => {
+  await using one = await openRecorder({ maxUnitsPerDay: 10 })
+  const visit = async (...names: string[]) => {
+    one.visit(1, ['ann'])
+    for (const name of names) one.recorder.site('a-site')!.name('path', name)!.requests++
+    await one.recorder.flush()
+    return (await one.store.read.visits.top('a-site', 'path', { from: 0, to: 1e15, limit: 100 })).length
+  }
+  for (let time = 0; time < 20; time++) assert.equal(await visit('/', '/a'), 2)
+  assert.equal(await visit(`/${'x'.repeat(400)}`, '/b'), 4)
+  assert.equal(await visit('/c'), 4)
+  assert.equal((await one.totals()).requests, 22)
+  assert.deepEqual(one.messages, ['daily limit of visitors and names reached'])
+  one.clock.now += DAY_MS
+  assert.equal(await visit('/c'), 5)
 })
 
 test('more sites than the buffer holds are written before any is dropped', async () => {

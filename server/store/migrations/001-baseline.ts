@@ -472,7 +472,7 @@ const VISITS = `
   create table visit_salts (
     day bigint primary key,
     salt text not null,
-    visitors bigint not null default 0
+    written bigint not null default 0
   )`
 
 const OPERATION = `

@@ -17,6 +17,9 @@ const MAX_VISITORS_PER_DAY = 250_000
 /** A smaller write is not checked against it. */
 const VISITOR_CHECK_THRESHOLD = 50
 
+/** About what a visitor takes. */
+const UNIT_BYTES = 80
+
 /** Rows of one statement: few enough for the statement to be cached. */
 const ROWS_PER_INSERT = 50
 
@@ -33,8 +36,8 @@ export class VisitQueries extends QueryGroup {
 
   /**
    * Adds to the visits of an hour on a day. Not idempotent. Deleted sites are skipped; a visitor counts once a day. The
-   * number of names of a day is bounded; the most requested stay. Returns the number of new
-   * visitors, and their total of that day over all nodes and sites; a day without a salt has none.
+   * number of names of a day is bounded; the most requested stay. Returns what is new, in the unit of
+   * `visitSaltTable.written`, and its total of that day over all nodes and sites; a day without a salt has none.
    */
   async add(
     hour: number,
@@ -45,7 +48,7 @@ export class VisitQueries extends QueryGroup {
     const counted = inLockOrder(sites.filter(({ slug }) => existing.has(slug)))
     const firsts = await this.#insertVisitors(counted, day)
     await this.#addHours(hour, counted, firsts)
-    await this.#addNames(day, counted)
+    const names = await this.#addNames(day, counted)
     for (const { slug, names } of counted) {
       for (const kind of VISIT_NAME_KINDS) {
         const { length } = names.filter((one) => one.kind === kind)
@@ -56,15 +59,15 @@ export class VisitQueries extends QueryGroup {
           await this.#truncateKind(slug, day, kind, NAMES_AFTER_TRUNCATION)
       }
     }
-    const added = firsts.values().reduce((sum, count) => sum + count, 0)
+    const added = firsts.values().reduce((sum, count) => sum + count, names)
     // Last, because all nodes write this row.
     const total = await this.db
       .updateTable('visit_salts')
-      .set((e) => ({ visitors: e('visitors', '+', added) }))
+      .set((e) => ({ written: e('written', '+', added) }))
       .where('day', '=', day)
-      .returning('visitors')
+      .returning('written')
       .executeTakeFirst()
-    return { added, total: total?.visitors ?? 0 }
+    return { added, total: total?.written ?? 0 }
   }
 
   /** Counts in intervals of `interval` milliseconds, by their start, in no order; empty intervals are omitted. */
@@ -123,7 +126,7 @@ export class VisitQueries extends QueryGroup {
   }
 
   async getOrCreateSalt(day: number, salt: string): Promise<string> {
-    await this.#salts.insertMissing({ day, salt, visitors: 0 })
+    await this.#salts.insertMissing({ day, salt, written: 0 })
     return (await this.salt(day)) ?? salt
   }
 
@@ -258,15 +261,25 @@ export class VisitQueries extends QueryGroup {
       `.execute(this.db)
   }
 
-  async #addNames(day: number, sites: readonly SiteVisits[]) {
-    const rows = sites.flatMap(({ slug, names }) =>
-      names.map(({ kind, name, requests }) => sql`(${slug}, ${day}, ${kind}, ${name}, ${requests})`),
-    )
-    for (const piece of toBatches(rows, ROWS_PER_INSERT))
-      await sql`
-        insert into visit_names (slug, day, kind, name, requests) values ${sql.join(piece)}
+  async #addNames(day: number, sites: readonly SiteVisits[]): Promise<number> {
+    const all = sites.flatMap(({ slug, names }) => names.map((one) => ({ slug, ...one })))
+    let written = 0
+    for (const piece of toBatches(all, ROWS_PER_INSERT)) {
+      const values = piece.map(
+        ({ slug, kind, name, requests }) => sql`(${slug}, ${day}, ${kind}, ${name}, ${requests})`,
+      )
+      const { rows } = await sql<(typeof piece)[number]>`
+        insert into visit_names (slug, day, kind, name, requests) values ${sql.join(values)}
         on conflict (slug, day, kind, name) do update set requests = visit_names.requests + excluded.requests
+        returning slug, kind, name, requests
       `.execute(this.db)
+      const keyOf = ({ slug, kind, name, requests }: (typeof piece)[number]) =>
+        `${slug} ${kind} ${requests} ${name}`
+      const added = new Set(piece.map(keyOf))
+      // One that was there has more requests now.
+      for (const row of rows) if (added.has(keyOf(row))) written += Math.ceil(row.name.length / UNIT_BYTES)
+    }
+    return written
   }
 
   #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number): Promise<number> {

@@ -27,8 +27,8 @@ export const visitorTable = new Table({ slug: key(text), day: key(integer), visi
 export const visitSaltTable = new Table({
   day: key(integer),
   salt: text,
-  /** New visitors of that day, over all nodes and sites. */
-  visitors: generated,
+  /** Of that day, over all nodes and sites: 1 for each new visitor, and for each 80 bytes of a new name. */
+  written: generated,
 })
 
 export type VisitName = Omit<EntityOf<typeof visitNameTable>, 'slug' | 'day'>
