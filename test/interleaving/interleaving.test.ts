@@ -28,7 +28,6 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/jobs/scheduler.ts record',
     'server/operations/administration/activity.ts #record',
     'server/operations/fleet/fleet-settings.ts replaceDifferent',
-    'server/operations/fleet/nodes.ts #begin',
     'server/operations/fleet/nodes.ts #report',
     'server/operations/fleet/nodes.ts Symbol.asyncDispose',
     'server/operations/fleet/fleet-settings.ts findDifferentSettings',
