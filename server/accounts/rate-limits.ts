@@ -1,4 +1,4 @@
-import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
+import { rateLimitSubnet, shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { memoize } from '../lib/memoize.ts'
@@ -42,6 +42,12 @@ const REVIEW_REQUESTS_PER_HOUR = 1000
 /** Messages to `/mcp` for each request of the hourly limit. */
 const MESSAGES_PER_REQUEST = 20
 
+/**
+ * The networks of one /48 or /24 share as much as this many of them for signing in: what strangers send there is stored
+ * or mailed, and who has an IPv6 /48 has 65,536 networks.
+ */
+const MAX_NETWORKS = 20
+
 /** How long a read counter is cached for callers that are not charged. */
 const COUNT_TTL_MS = 1000
 
@@ -77,9 +83,11 @@ export class RateLimits extends Component<LimitsParts> {
       if (refusals >= MAX_REFUSALS_WITH_LOOKUP) this.#cacheKey(caller)
       return this.#toStatus(limit, limit + 1, window)
     }
-    const count = await this.parts.store.execute('unread', ({ counters }) =>
-      counters.add(this.#toStored(caller, key), window),
-    )
+    const add = (one: string) =>
+      this.parts.store.execute('unread', ({ counters }) => counters.add(this.#toStored(caller, one), window))
+    const by = caller.ofOtherPage ? 'pages' : 'networks'
+    const networks = kind === 'sign-in' ? await add(`sign-in of ${by}:${shortenAddress(caller.address)}`) : 0
+    const count = networks > MAX_NETWORKS * limit ? limit + 1 : await add(key)
     this.#remember(key, count)
     if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.set(isExhausted, 0)
     return this.#toStatus(limit, count, window)

@@ -193,7 +193,7 @@ const rows = {
   rateSignIn: integer(
     60,
     [1, 1e9],
-    'Sign-in requests per hour for an IP address, and as many that pages of other origins send from it.',
+    'Sign-in requests per hour for an IP address, and as many that pages of other origins send from it. All addresses of an IPv4 /24 or an IPv6 /48 have 20 times as many together.',
   ),
   planTable: planTable(
     'Plans beside `free` and `hobby`, and other limits of these: a JSON object, or the path of a file with one. See docs/plans.md.',

@@ -467,6 +467,19 @@ test('signing in has a separate limit of 60 requests an hour per address, over a
   assert.equal(readRemaining(await call(address)), 58, 'publishes do not count, refused requests do')
 })
 
+test('all networks of a /48 share 20 times the limit of signing in, and those of others have their own', async () => {
+  await using api = await Api.start({ TRUSTED_PROXIES: '1', RATE_SIGN_IN: '2' })
+  const register = async (address: string) => {
+    const headers = { 'x-forwarded-for': address, 'content-type': 'application/json' }
+    return (await api.request('POST', '/oauth/register', { headers, body: '{}' })).status
+  }
+  const statuses = []
+  for (let network = 1; network <= 41; network++)
+    statuses.push(await register(`2001:db8:1:${network.toString(16)}::1`))
+  assert.deepEqual([new Set(statuses.slice(0, 40)), statuses[40]], [new Set([400]), 429])
+  assert.equal(await register('2001:db8:2:1::1'), 400)
+})
+
 test('a page of another origin does not use up the sign-in requests of the network of its visitor', async () => {
   const address = newAddress()
   const send = (method: string, path: string, headers: Record<string, string>) =>
