@@ -11,6 +11,7 @@ import {
 } from '../../protocol/api/publish.ts'
 import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { NO_METADATA, type Site } from '../store/tables/sites.ts'
@@ -68,7 +69,8 @@ export function isStorable(text: string): boolean {
 }
 
 export function hasImage(files: readonly FileEntry[], path: string): boolean {
-  return files.some((file) => file.path === path && /^image\//i.test(file.contentType))
+  const wanted = normalizeNfc(path)
+  return files.some((file) => /^image\//i.test(file.contentType) && normalizeNfc(file.path) === wanted)
 }
 
 export function notAnImageError(field: string, path: string): FieldError {

@@ -85,6 +85,17 @@ describe('a change of the metadata of a site', () => {
     await owner.client.setMetadata(slug, { ogImagePath: 'other.svg' })
     await expectFailure(owner.client.setMetadata(slug, { ogImagePath: 'nowhere.png' }), 'VALIDATION_ERROR')
   })
+
+  test('names its image in any Unicode form', async () => {
+    const [nfc, nfd] = ['Büro.png', 'Büro.png'.normalize('NFD')]
+    const { slug } = await api.publish(
+      owner.client,
+      { 'index.html': 'x', [nfc]: 'png' },
+      { ogImagePath: nfd },
+    )
+    const { warnings } = await api.publish(owner.client, { 'index.html': 'y', [nfd]: 'png' }, { slug })
+    assert.deepEqual([(await owner.client.details(slug)).viewer.ogImagePath, warnings ?? []], [nfd, []])
+  })
 })
 
 const FIELDS: Record<MetadataField, string | number | boolean> = {
