@@ -318,6 +318,23 @@ export const ODD_FOLDERS: OddFolder[] = [
     refused: /café\.html.* occurs 2 times|repeats .*café\.html/,
   },
   {
+    what: 'a path of 500 characters beside a longer one that is left out',
+    isTop: true,
+    files: {
+      ...{ 'index.html': 'x', [`${'12345678/'.repeat(55)}12345`]: 'x' },
+      [`node_modules/${'12345678/'.repeat(55)}12345`]: 'x',
+    },
+    published: { [`node_modules/${'12345678/'.repeat(55)}12345`]: undefined },
+    excluded: { 'node_modules/': 'dependencies' },
+    differences: [
+      {
+        ways: CONTENTS,
+        because: 'names only what is to be published',
+        refused: /must have at most 500 characters, not 513/,
+      },
+    ],
+  },
+  {
     what: 'a path of 501 characters',
     isTop: true,
     files: { 'index.html': 'x', [`${'12345678/'.repeat(55)}123456`]: 'x' },

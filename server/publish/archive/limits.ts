@@ -57,9 +57,10 @@ export class ArchiveLimits extends Component<ArchiveLimitValues> {
 
   /** Excludes and counts a file, or a folder with a final `/`, because of its name; false for one to be read. */
   excludeByName(path: string, size: number): boolean {
-    this.#assertPathLength(path)
+    if (path.length > this.#maxNameLength) this.#assertPathLength(path)
     const exclusion = this.selection?.findEarly(path)
     if (exclusion) this.#exclude(exclusion, size)
+    else this.#assertPathLength(path)
     return exclusion !== undefined
   }
 
@@ -152,14 +153,22 @@ export class ArchiveLimits extends Component<ArchiveLimitValues> {
   /** Throws for a name that no code page makes short enough, before it is decoded. */
   assertNameLength(name: Buffer): void {
     const max = this.parts.pathCharacters
-    if (name.length > 4 * max)
+    if (name.length > this.#maxNameLength)
       throw entryError(name.toString('latin1', 0, max), `must have at most ${max} characters`)
   }
 
+  /** In bytes or UTF-16 units. */
+  get #maxNameLength(): number {
+    return 4 * this.parts.pathCharacters
+  }
+
+  /** Without a top folder, which may not belong to the site: the paths of the site are validated in any case. */
   #assertPathLength(path: string): void {
     const max = this.parts.pathCharacters
-    if (path.length <= max || [...path].length <= max) return
-    throw entryError(path, `must have at most ${max} characters, not ${[...path].length}`)
+    if (path.length <= max) return
+    const { length } = [...path.slice(path.indexOf('/') + 1)]
+    if (length > max || path.length > this.#maxNameLength)
+      throw entryError(path, `must have at most ${max} characters, not ${length}`)
   }
 }
 
