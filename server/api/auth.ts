@@ -187,14 +187,16 @@ async function assertPermitted(
   { administrators, namedKeys }: AdmissionOptions,
 ): Promise<void> {
   const { caller, routeOptions } = request
-  const { access, auth = 'required' } = routeOptions.config
+  const { access, accepts, auth = 'required' } = routeOptions.config
   if (access === 'public') return
   if (access === 'admin') return assertAdministration(request, administrators)
   const { slug } = request.params as { slug?: string }
   if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
   if (access === 'any') return
   if (caller.account && !isAllowedWhileSuspended(request)) assertAccountNotSuspended(caller.account)
-  await namedKeys.assertPermitted(caller, access!, slug)
+  // A direct upload may have the name of its file in its path, and that of its site in the query.
+  const byName = accepts !== undefined && slug?.includes('.')
+  await namedKeys.assertPermitted(caller, byName ? { ...access!, byName } : access!, slug)
 }
 
 /** Some libraries parse a query in quadratic time. */

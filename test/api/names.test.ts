@@ -120,8 +120,9 @@ describe('a publish by name', () => {
   const contents = Object.entries(page).map(([path, content]) => ({ path, content }))
   const post = (body: object, key: string) => api.request('POST', '/api/v1/publish', { key, json: body })
   const query = (name: string) => `?name=${name}&update=true`
+  /** As `curl -T`, which appends the name of the file. */
   const direct = (name: string, key: string, preview = '') =>
-    api.request('PUT', `/${query(name)}${preview}`, { key, body: make('zip', page) })
+    api.request('PUT', `/site.zip${query(name)}${preview}`, { key, body: make('zip', page) })
   /** Each answers the slug of the site, or the code of the error. */
   const ways: Record<string, (name: string, key: string) => Promise<string>> = {
     async manifest(name, key) {
@@ -141,11 +142,10 @@ describe('a publish by name', () => {
       toOutcome(await send(api, 'zip', make('zip', page), { key, query: query(name) })),
     'text/html': async (name, key) =>
       toOutcome(await send(api, 'text/html', Buffer.from('<p>x'), { key, query: query(name) })),
-    'direct upload': async (name, key) => {
-      const { text, status } = await direct(name, key)
-      return status === 201 ? new URL(text.split('\n')[0]!).hostname.split('.')[0]! : JSON.parse(text).code
-    },
+    'direct upload': async (name, key) => toDirectOutcome(await direct(name, key)),
   }
+  const toDirectOutcome = ({ text, status }: ApiResponse): string =>
+    status === 201 ? new URL(text.split('\n')[0]!).hostname.split('.')[0]! : JSON.parse(text).code
   const toOutcome = ({ json }: ApiResponse): string => json.slug ?? json.code
 
   test('of a site that has expired says that its name is not given again', async () => {
@@ -371,10 +371,14 @@ describe('a rename', () => {
     await api.anonymous.upload(target!, Buffer.from('updated'))
     await owner.client.renameSite(first, second)
     await api.upload({ ...upload, uploads: rest }, contents)
+    const tar = make('tar', contents)
+    await api.anonymous.uploadBundle(upload.bundle!, tar, { size: tar.length })
     const finalized = await owner.client.finalize(first, { versionId: upload.versionId })
     assert.deepEqual([finalized.slug, finalized.status], [second, 'active'])
     assert.equal((await api.visit(finalized.siteUrl)).text, 'updated')
     assert.equal((await api.publish(owner.client, page, { slug: first })).slug, second)
+    await owner.client.addDomain('www.former-name.com', first)
+    assert.equal((await owner.client.removeDomain('www.former-name.com')).domain, 'www.former-name.com')
     assert.equal((await owner.client.renameSite(first, second)).redirectsUntil, null)
     await expectFailure(other.client.details(first), 'NOT_FOUND')
     await expectFailure(other.client.renameSite(second, fresh()), 'NOT_FOUND')
