@@ -6,10 +6,11 @@ import type { Services } from '../services.ts'
 import type { Call, Handlers } from './route.ts'
 
 /** Spec 4.11. */
-export function domainHandlers({ domains }: Services) {
+export function domainHandlers({ domains, names, store }: Services) {
   return {
     listDomains: ({ account }) => domains.list(account),
-    addDomain: ({ account, body }) => domains.add(account, body.domain, body.siteSlug),
+    addDomain: async ({ account, body }) =>
+      domains.add(account, body.domain, await names.current(body.siteSlug, store.patient)),
     checkDomain: ({ account, params }) => domains.check(account, params.domain),
     followDomain: (call) => followDomain(call, domains),
     removeDomain: ({ account, params }) => domains.remove(account, params.domain),

@@ -1,4 +1,5 @@
 import type { preHandlerAsyncHookHandler } from 'fastify'
+import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { Services } from '../services.ts'
 import { charge, SAFE_METHODS } from './auth.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
@@ -33,9 +34,10 @@ export function siteHandlers(services: Services) {
 
 /** Requests with a former name of a site are about the site of today. */
 export function followRenames({ names, store }: Services): preHandlerAsyncHookHandler {
-  return async ({ params, method }) => {
+  return async ({ params, method, url }) => {
     const named = params as { slug?: string } | undefined
-    if (named?.slug === undefined) return
+    // The slug of a signed URL is signed.
+    if (named?.slug === undefined || url.startsWith(UPLOAD_PATH)) return
     const queries = SAFE_METHODS.has(method) ? store.read : store.patient
     named.slug = await names.current(named.slug, queries)
   }
