@@ -34,6 +34,7 @@ import { ThumbnailDrawer } from './jobs/thumbnail-drawer.ts'
 import { removeAbandonedFolders } from './lib/chromium.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { DEADLINES } from './lib/deadlines.ts'
+import type { Log } from './lib/log.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { Overviews } from './operations/administration/activity.ts'
@@ -143,7 +144,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   })
   const contentScan = new ContentScan({
     ...publishing,
-    scanner: openScanner(config, folder.spool),
+    scanner: openScanner(config, { folder: folder.spool, log }),
     timeoutMs: config.scanSeconds * SECOND_MS,
     onFailure: config.scanFailure,
   })
@@ -281,12 +282,12 @@ function anonymousQuotas(config: Config) {
 
 function openScanner(
   { scanHook, scanHookEnvironment: environment, scanSeconds }: Config,
-  folder: string,
+  { folder, log }: { folder: string; log: Log },
 ): Scanner | undefined {
   if (scanHook === undefined) return undefined
   if (scanHook.kind === 'clamd') return new ClamdScanner(scanHook.address)
   const { program } = scanHook
-  return new ProgramScanner({ program, environment, folder, timeoutMs: scanSeconds * SECOND_MS })
+  return new ProgramScanner({ program, environment, folder, log, timeoutMs: scanSeconds * SECOND_MS })
 }
 
 /** Undefined unless the operator has installed a browser for it. */

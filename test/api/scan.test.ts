@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -53,6 +53,9 @@ describe('the program that scans files', () => {
     const { owner, api } = scanned
     const files = { 'index.html': 'one', 'copy.html': 'one', 'a.txt': 'two' }
     const { slug } = await api.publish(owner.client, files)
+    const ofKilled = join(api.data, 'spool/scan-killed')
+    await mkdir(ofKilled)
+    await utimes(ofKilled, 0, 0)
     const lines = await scanned.lines()
     assert.deepEqual(lines.map(({ path }) => path).sort(), ['a.txt', 'copy.html', 'index.html'])
     assert.deepEqual(Object.keys(lines[0]!), ['path', 'hash', 'size', 'contentType', 'file'])
@@ -134,12 +137,15 @@ describe('the program that scans files', () => {
     ['exits with another code', 'echo broken >&2; exit 2\n'],
     ['exceeds its time', 'sleep 60\n'],
     ['is missing', ''],
+    ['has no folder for its copies', ''],
   ] as const)
     test(`that ${failure} refuses the version, and scans the files again`, async () => {
       const settings = { SCAN_SECONDS: failure === 'exceeds its time' ? '1' : '30' }
       await using scanned = await scannedService(script, settings)
       const { api, owner, program } = scanned
+      const spool = join(api.data, 'spool')
       if (failure === 'is missing') await rm(program)
+      if (failure === 'has no folder for its copies') await rm(spool, { recursive: true })
       const created = await api.create(owner.client, { 'index.html': 'x' })
       await api.upload(created.upload, { 'index.html': 'x' })
       const path = `/api/v1/publish/${created.slug}/finalize`
@@ -147,6 +153,7 @@ describe('the program that scans files', () => {
       const refused = await owner.request('POST', path, { json })
       assert.deepEqual([refused.status, refused.json.code], [503, 'SCAN_UNAVAILABLE'])
       assert.equal(refused.headers['retry-after'], '30')
+      await mkdir(spool, { recursive: true })
       await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
       assert.equal((await owner.request('POST', path, { json })).status, 200)
     })

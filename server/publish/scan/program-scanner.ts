@@ -8,10 +8,11 @@ import { parseJsonObject } from '../../lib/json-object.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import { HOUR_MS } from '../../lib/time.ts'
 import { encodeFields, hashToken } from '../../lib/tokens.ts'
+import type { Parts } from '../../parts.ts'
 import { toBatches } from '../batches.ts'
 import type { Refusal, ScannedFile, Scanner } from './content-scan.ts'
 
-interface ProgramScannerOptions {
+interface ProgramScannerOptions extends Pick<Parts, 'log'> {
   program: string
   environment: Readonly<Record<string, string>>
   folder: string
@@ -34,7 +35,6 @@ const MAX_REASON_CHARACTERS = 300
  */
 export class ProgramScanner extends Component<ProgramScannerOptions> implements Scanner {
   readonly name = this.parts.program
-  #cleaned: Promise<void> | undefined
 
   /** The program may refuse a path or a type, whatever the content is. */
   identify({ path, hash, contentType }: Omit<ScannedFile, 'open'>): string {
@@ -42,10 +42,11 @@ export class ProgramScanner extends Component<ProgramScannerOptions> implements 
   }
 
   async scan(files: readonly ScannedFile[], signal: AbortSignal): Promise<Refusal | undefined> {
-    const { folder, timeoutMs } = this.parts
+    const { folder, timeoutMs, log } = this.parts
     const deadline = performance.now() + timeoutMs
-    this.#cleaned ??= removeStaleCopies(folder)
-    await this.#cleaned
+    await removeStaleCopies(folder).catch((error: unknown) =>
+      log.summarize('warn', 'copies of an earlier scan could not be deleted', { error }),
+    )
     for (const batch of toBatches(files, { maxBytes: MAX_RUN_BYTES, maxItems: MAX_RUN_FILES })) {
       const refusal = await this.#run(batch, signal, deadline)
       if (refusal) return refusal
@@ -78,12 +79,14 @@ export class ProgramScanner extends Component<ProgramScannerOptions> implements 
 
 /** Deletes the copies of killed processes: a scan takes an hour at most. */
 async function removeStaleCopies(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(COPIES_PREFIX)) continue
-    const path = join(folder, name)
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
-    if (mtimeMs < Date.now() - 2 * HOUR_MS) await rm(path, { recursive: true, force: true })
-  }
+  const names = (await readdir(folder)).filter((name) => name.startsWith(COPIES_PREFIX))
+  await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name)
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
+      if (mtimeMs < Date.now() - 2 * HOUR_MS) await rm(path, { recursive: true, force: true })
+    }),
+  )
 }
 
 function readRefusal(stdout: string, files: readonly ScannedFile[]): Refusal {
