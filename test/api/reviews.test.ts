@@ -10,6 +10,7 @@ import {
   MAX_REVIEW_LINKS,
   MAX_THREADS,
 } from '../../protocol/api/reviews.ts'
+import { hashToken } from '../../server/lib/tokens.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { mailsTo } from './sign-in-mails.ts'
@@ -425,9 +426,14 @@ describe('what a reviewer writes', () => {
     await review.addToThread(second, { text: 'a reply' })
     assert.ok(!(await review.get()).threads.some((thread) => thread.id === first), 'so do its characters')
 
+    const limited = await owner.client.createKey({ name: `limits of ${slug}`, scope: 'publish' })
+    const { reviewToken } = await linked(api.client(limited.apiKey).review(slug, 'spring'))
+    await owner.client.revokeKey(limited.id)
     for (let number = 0; number < MAX_REVIEW_LINKS; number++)
       await review.createLink({ expiresInSeconds: 3600 })
     await expectFailure(review.createLink(), 'QUOTA_EXCEEDED')
+    const ofLimited = await store.read.reviews.linkByToken(hashToken(reviewToken))
+    assert.equal(ofLimited, undefined, 'it is deleted, like those that have expired')
     api.pass(2 * HOUR_MS)
     const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
     const { id: thread } = (await guest.get({ status: 'open' })).threads[0]!

@@ -528,6 +528,7 @@ const ROWS: readonly Row[] = [
   ['counts an approval again after 500 decisions that followed a request for changes', 'server/store/queries/reviews.ts', 'ReviewQueries.removeOldDecisions', "where('id', '<=', id)", "where('id', '=', id)", 'test/api/reviews.test.ts'],
   ['accepts the review link of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await tx.reviews.removeLinksBy(id, slug)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a suspended account', 'server/sites/reviews/access.ts', 'requireCreator', ' || account.suspension', '', 'test/api/reviews.test.ts'],
+  ['keeps the review links of a revoked key', 'server/store/queries/reviews.ts', 'ReviewQueries.removeEndedLinks', ', e.not(HAS_KEY)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a revoked key', 'server/sites/reviews/access.ts', 'requireCreator', 'if (!key) throw linkEnded()', 'if (!key) return FULL_GRANT', 'test/api/reviews.test.ts'],
   ['keeps the frames and links of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await endFrames(tx, slug, now)', '', 'test/api/reviews.test.ts'],
   ['lets guests decide with the link of a key that may not', 'server/sites/reviews/reviews.ts', 'Reviews.decide', 'if (!access.mayDecide)', 'if (false)', 'test/api/reviews.test.ts'],

@@ -341,6 +341,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     addLink: [reviewLink],
     removeLink: [reviewed, 'id 7'],
     removeLinksBy: ['id 7', 'slug 7'],
+    removeEndedLinks: [reviewed, 50],
     removeExpiredLinks: [50, 100],
     threads: [reviewed],
     thread: [reviewed, 'id 7'],

@@ -131,7 +131,7 @@ export class Reviews extends Component<ReviewParts> {
     const link = await store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
       await requireReview(tx, withoutToken(caller), { subject, right: 'publish', now })
-      await tx.reviews.removeExpiredLinks(now, MAX_REVIEW_LINKS, subject)
+      await tx.reviews.removeEndedLinks(subject, now)
       if ((await tx.reviews.links(subject)).length >= MAX_REVIEW_LINKS)
         throw exceeded(
           `A review can have at most ${MAX_REVIEW_LINKS} links`,

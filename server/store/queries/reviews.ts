@@ -4,6 +4,9 @@ import type { ReviewSubject, StoredDecision, StoredReviewLink, StoredThread } fr
 
 const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
 
+const HAS_KEY = sql<boolean>`(key_hash is null
+  or exists (select 1 from named_keys where named_keys.key_hash = review_links.key_hash))`
+
 /** Reviews of previews and of live versions. Ids begin with their time. */
 export class ReviewQueries extends QueryGroup {
   readonly #links = this.rows('review_links')
@@ -16,9 +19,7 @@ export class ReviewQueries extends QueryGroup {
 
   /** Without those whose key has ended. */
   links(subject: ReviewSubject): Promise<StoredReviewLink[]> {
-    const isValid = sql<boolean>`(key_hash is null
-      or exists (select 1 from named_keys where named_keys.key_hash = review_links.key_hash))`
-    return this.#links.list((all) => all.where(isOf(subject)).where(isValid).orderBy('id'))
+    return this.#links.list((all) => all.where(isOf(subject)).where(HAS_KEY).orderBy('id'))
   }
 
   addLink(link: StoredReviewLink): Promise<void> {
@@ -35,12 +36,16 @@ export class ReviewQueries extends QueryGroup {
     await this.#links.remove({ slug, createdBy: accountId })
   }
 
-  /** Of this subject, or of all; returns the number. */
-  removeExpiredLinks(now: number, limit: number, subject?: ReviewSubject): Promise<number> {
-    return this.#links.removeFirst(limit, (all) => {
-      const expired = all.where('expires_at', '<=', now)
-      return subject ? expired.where(isOf(subject)) : expired
-    })
+  /** Those that have expired, or whose key has ended. */
+  async removeEndedLinks(subject: ReviewSubject, now: number): Promise<void> {
+    await this.#links.remove((all) =>
+      all.where(isOf(subject)).where((e) => e.or([e('expires_at', '<=', now), e.not(HAS_KEY)])),
+    )
+  }
+
+  /** Of all subjects; returns the number. */
+  removeExpiredLinks(now: number, limit: number): Promise<number> {
+    return this.#links.removeFirst(limit, (all) => all.where('expires_at', '<=', now))
   }
 
   /** The newest first. */
