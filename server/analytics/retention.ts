@@ -12,6 +12,9 @@ const RETENTION_DAYS = 91
 /** Names of each kind that are kept of a past day. */
 const MAX_NAMES_PER_PAST_DAY = 100
 
+/** The day of the last run. */
+const CURSOR = 'truncated visits'
+
 const SITES_PER_QUERY = 500
 
 type VisitSweepParts = Pick<Parts, 'store' | 'clock'>
@@ -37,13 +40,17 @@ export async function pruneVisits(options: VisitSweepParts): Promise<number> {
 }
 
 /**
- * Deletes rarely requested names of the two days before, because a stop may have ended the run of the first, and all counts
- * of deleted sites. Reads all visited sites.
+ * Deletes rarely requested names of past days, and all counts of deleted sites. Begins with the day before the last run,
+ * of which counts may have been written after it. Reads all visited sites.
  */
 export async function truncateVisits(options: VisitSweepParts): Promise<number> {
-  const today = Math.floor(options.clock() / DAY_MS) * DAY_MS
-  const names =
-    (await truncateDay(options, today - 2 * DAY_MS)) + (await truncateDay(options, today - DAY_MS))
+  const { store, clock } = options
+  const today = Math.floor(clock() / DAY_MS) * DAY_MS
+  const last = Number((await store.read.jobCursors.find(CURSOR)) ?? today)
+  let names = 0
+  let day = Math.max(Math.min(last, today - DAY_MS) - DAY_MS, today - (RETENTION_DAYS - 1) * DAY_MS)
+  for (; day < today; day += DAY_MS) names += await truncateDay(options, day)
+  await store.write('relaxed', INDEPENDENT, (tx) => tx.jobCursors.set(CURSOR, `${today}`))
   return names + (await deleteVisitsOfDeletedSites(options))
 }
 

@@ -69,7 +69,10 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   'a wrapper that passes the writes of others on': [
     'server/operations/telemetry/observe-engines.ts observeStore',
   ],
-  'the position of a sweep that changes nothing else': ['server/jobs/verify-blobs.ts saveCursor'],
+  'the position of a sweep that changes nothing else': [
+    'server/analytics/retention.ts truncateVisits',
+    'server/jobs/verify-blobs.ts saveCursor',
+  ],
   'one statement about an object, which is true at any time': [
     'server/backends.ts openBlobs',
     'server/jobs/verify-blobs.ts verifyRecord',

@@ -131,18 +131,22 @@ test('counts are deleted after 91 days', async () => {
   assert.deepEqual(await one.rows(), { visit_hours: 0, visit_names: 0, visitors: 0, visit_salts: 0 })
 })
 
-test('the 100 most requested paths of a past day are kept', async () => {
-  await using one = await open()
-  const paths = Array.from({ length: 150 }, (_, number) => `/${number}`)
-  await one.visit('one', 'visitor', paths)
-  await one.visit('one', 'visitor', paths.slice(30, 130))
-  await one.sweep()
-  assert.equal((await one.rows()).visit_names, 150)
-  one.clock.now += DAY_MS
-  await one.sweep()
-  const kept = await one.column("SELECT name FROM visit_names WHERE slug = 'one'")
-  assert.deepEqual(new Set(kept), new Set(paths.slice(30, 130)))
-})
+for (const [what, days] of [
+  ['of the next day', 1],
+  ['after a stop of three days', 4],
+] as const)
+  test(`the 100 most requested paths of a past day are kept, by a sweep ${what}`, async () => {
+    await using one = await open()
+    const paths = Array.from({ length: 150 }, (_, number) => `/${number}`)
+    await one.visit('one', 'visitor', paths)
+    await one.visit('one', 'visitor', paths.slice(30, 130))
+    await one.sweep()
+    assert.equal((await one.rows()).visit_names, 150)
+    one.clock.now += days * DAY_MS
+    await one.sweep()
+    const kept = await one.column("SELECT name FROM visit_names WHERE slug = 'one'")
+    assert.deepEqual(new Set(kept), new Set(paths.slice(30, 130)))
+  })
 
 test('the counts of a deleted site are deleted, and no more are written', async () => {
   await using one = await open()
