@@ -5,6 +5,8 @@ import { before, describe, test } from 'node:test'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { Signer } from '../../server/lib/tokens.ts'
+import { Blocks } from '../../server/operations/moderation/blocks.ts'
+import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { domainRow, reportedSite } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
@@ -353,6 +355,31 @@ describe('a blocked file', () => {
     assert.deepEqual(await visits(), new Set([451]))
     await call('DELETE', 'blocks', target)
   })
+
+  for (const [writes, which] of ['first', 'second', 'third'].entries())
+    test(`is served after its end by the next sweep when one is killed at its ${which} write`, async () => {
+      const { owner } = await publishedSite()
+      const { siteUrl } = await api.publish(owner.client, { 'index.html': 'ends' })
+      await call('POST', 'blocks', { kind: 'hash', value: sha256('ends'), seconds: 3600, ...REASON })
+      assert.equal((await api.visit(siteUrl)).status, 451)
+      api.pass(HOUR_MS)
+      const { store } = await api.operator()
+      let left = writes
+      const killed: Store = {
+        ...store,
+        async write(...given) {
+          if (left-- === 0) throw new Error('killed')
+          const written = await store.write(...given)
+          await api.running.service.pollChanges()
+          await api.visit(siteUrl)
+          return written
+        },
+      }
+      const blocks = new Blocks({ store: killed, clock: () => api.clock.now })
+      await assert.rejects(blocks.removeExpired(killed), /killed/)
+      await api.sweep('expired-blocks')
+      assert.equal((await api.visit(siteUrl)).status, 200)
+    })
 
   test('is not shown as a thumbnail either', async () => {
     const { owner, slug, older, live } = await publishedSite()

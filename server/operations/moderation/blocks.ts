@@ -79,7 +79,11 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   async removeExpired(store: Store): Promise<number> {
     return repeatUntilEmpty(async () => {
       const expired = await store.read.blocks.expired(this.parts.clock(), EXPIRED_PER_QUERY)
-      for (const block of expired) await this.#remove(block, { store, endedBy: this.parts.clock() })
+      for (const block of expired) {
+        // Before the row is deleted, so that the next run completes one that is killed. Visits ignore the row already.
+        await this.#invalidateSitesWith(block)
+        await this.#remove(block, { store, endedBy: this.parts.clock() })
+      }
       return expired.length
     })
   }

@@ -18,9 +18,11 @@ const COLUMNS = [
   'blocks.value',
 ] as const
 
-export const JOINED_WITH_BLOBS: RawBuilder<unknown> = sql`
+/** With the blocks that have not ended at `now`. */
+export const joinWithBlobs = (now: number): RawBuilder<unknown> => sql`
   left join encodings on encodings.hash = blobs.hash
-  left join blocks on blocks.kind = 'hash' and blocks.value = blobs.hash`
+  left join blocks on blocks.kind = 'hash' and blocks.value = blobs.hash
+    and (blocks.expires_at is null or blocks.expires_at > ${now})`
 
 /** The values of `COLUMNS`; '' for NULL. */
 type Values = Record<(typeof COLUMNS)[number], string>
