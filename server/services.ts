@@ -34,7 +34,6 @@ import { ThumbnailDrawer } from './jobs/thumbnail-drawer.ts'
 import { removeAbandonedFolders } from './lib/chromium.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { DEADLINES } from './lib/deadlines.ts'
-import type { Log } from './lib/log.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { Overviews } from './operations/administration/activity.ts'
@@ -144,7 +143,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   })
   const contentScan = new ContentScan({
     ...publishing,
-    scanner: openScanner(config, { folder: folder.spool, log }),
+    scanner: openScanner(config, { ...parts, folder: folder.spool }),
     timeoutMs: config.scanSeconds * SECOND_MS,
     onFailure: config.scanFailure,
   })
@@ -282,12 +281,13 @@ function anonymousQuotas(config: Config) {
 
 function openScanner(
   { scanHook, scanHookEnvironment: environment, scanSeconds }: Config,
-  { folder, log }: { folder: string; log: Log },
+  parts: Pick<Parts, 'blobs' | 'log'> & { folder: string },
 ): Scanner | undefined {
   if (scanHook === undefined) return undefined
   if (scanHook.kind === 'clamd') return new ClamdScanner(scanHook.address)
   const { program } = scanHook
-  return new ProgramScanner({ program, environment, folder, log, timeoutMs: scanSeconds * SECOND_MS })
+  const timeoutMs = scanSeconds * SECOND_MS
+  return new ProgramScanner({ ...parts, program, environment, timeoutMs })
 }
 
 /** Undefined unless the operator has installed a browser for it. */

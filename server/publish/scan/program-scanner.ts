@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdtempDisposable, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { Blobs } from '../../blobs/blobs.ts'
 import { Component } from '../../lib/component.ts'
 import { describeFailure, runHook } from '../../lib/hook-process.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
@@ -13,6 +14,7 @@ import { toBatches } from '../batches.ts'
 import type { Refusal, ScannedFile, Scanner } from './content-scan.ts'
 
 interface ProgramScannerOptions extends Pick<Parts, 'log'> {
+  blobs: Pick<Blobs, 'assertLocalSpace'>
   program: string
   environment: Readonly<Record<string, string>>
   folder: string
@@ -59,12 +61,13 @@ export class ProgramScanner extends Component<ProgramScannerOptions> implements 
     signal: AbortSignal,
     deadline: number,
   ): Promise<Refusal | undefined> {
-    const { program, environment, folder } = this.parts
+    const { program, environment, folder, blobs } = this.parts
     await using copies = await mkdtempDisposable(join(folder, COPIES_PREFIX))
     const lines: string[] = []
     for (const [number, file] of files.entries()) {
       const { path, hash, size, contentType } = file
       const copy = join(copies.path, `${number}`)
+      await blobs.assertLocalSpace(size)
       await pipeline(await file.open(), createWriteStream(copy, { mode: 0o600 }), { signal })
       lines.push(JSON.stringify({ path, hash, size, contentType, file: copy }))
     }
