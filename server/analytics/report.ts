@@ -14,7 +14,7 @@ import type { Account } from '../store/tables/accounts.ts'
 import type { VisitCounts } from '../store/tables/visits.ts'
 import type { VisitRecorder } from './visit-recorder.ts'
 
-type VisitsParts = Pick<Parts, 'store' | 'clock'> & {
+type VisitsParts = Pick<Parts, 'store' | 'clock' | 'addresses'> & {
   recorder: VisitRecorder | undefined
 }
 
@@ -103,7 +103,9 @@ export class VisitReports extends Component<VisitsParts> {
       return { topPaths: [], topPages: [], topFiles: [], referrers: [], missingPaths: [] }
     const { visits, domains } = this.parts.store.read
     const days = { from: floorTime(from, DAY_MS), to }
-    const own = new Set((await domains.bySite(slug)).map(({ domain }) => domain))
+    // Counted under the first name of the site, whose own hosts change with a rename.
+    const host = new URL(this.parts.addresses.site(slug)).hostname
+    const own = new Set([host, ...(await domains.bySite(slug)).map(({ domain }) => domain)])
     const options = { ...days, limit: MAX_REPORTED_NAMES }
     const referrers = await visits.top(key, 'referrer', { ...days, limit: MAX_REPORTED_NAMES + own.size })
     const paths = await visits.top(key, 'path', { ...days, limit: MAX_READ_PATHS })
@@ -112,7 +114,9 @@ export class VisitReports extends Component<VisitsParts> {
       topPaths: paths.slice(0, MAX_REPORTED_NAMES),
       topPages: pages.slice(0, MAX_REPORTED_NAMES),
       topFiles: files.slice(0, MAX_REPORTED_NAMES),
-      referrers: referrers.filter(({ name }) => !own.has(name)).slice(0, MAX_REPORTED_NAMES),
+      referrers: referrers
+        .filter(({ name }) => !own.has(name) && !name.endsWith(`--${host}`))
+        .slice(0, MAX_REPORTED_NAMES),
       missingPaths: await visits.top(key, 'missing', options),
     }
   }

@@ -86,6 +86,15 @@ const REFERRERS: [what: string, referer: (slug: string) => string, referrers?: R
 describe('visits are counted', () => {
   const service = startForAllTests(() => CountedService.start())
 
+  test('without the hosts of a renamed site as referrers', async () => {
+    const { slug } = await service.publish(FILES)
+    await service.owner.renameSite(slug, 'renamed-bakery')
+    const headers = { Referer: REFERRERS[3]![1]('renamed-bakery') }
+    await service.sendRequest(WAYS[0], 'renamed-bakery', { headers })
+    const { referrers, totals } = await service.visits('renamed-bakery')
+    assert.deepEqual([referrers, totals.requests], [[], 1])
+  })
+
   for (const way of WAYS) {
     describe(`by ${way}`, () => {
       let slug: string
