@@ -11,12 +11,13 @@ import {
 } from '../accounts/authorization.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
-import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
+import { DAY_MS, SECOND_MS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
+import { counterWindow } from '../store/tables/usage.ts'
 import { isPreviewName, PREVIEW_NAME_RULE } from './preview.ts'
 import { isGeneratedSlug, LABEL_PATTERN } from './slug.ts'
 
@@ -173,9 +174,10 @@ function isReusable({ deletionReason, ownerId }: Site, accountId: string | undef
 }
 
 async function assertBelowDailyLimit(tx: WriteTransaction, account: Account, now: number): Promise<void> {
-  if ((await tx.sites.countRenames(account.id, now - DAY_MS)) < MAX_RENAMES_PER_DAY) return
-  throw new ApiError('RATE_LIMITED', `An account can rename sites ${MAX_RENAMES_PER_DAY} times a day`, {
-    retryAfterSeconds: DAY_SECONDS,
+  const count = await tx.counters.add(`renames:${account.id}`, counterWindow(now, DAY_MS))
+  if (count <= MAX_RENAMES_PER_DAY) return
+  throw new ApiError('RATE_LIMITED', `An account can rename sites ${MAX_RENAMES_PER_DAY} times a day (UTC)`, {
+    retryAfterSeconds: Math.ceil((DAY_MS - (now % DAY_MS)) / SECOND_MS),
   })
 }
 

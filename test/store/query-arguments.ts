@@ -156,7 +156,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     findCurrentName: ['slug 50'],
     currentSlugs: [['slug 7', 'slug 8']],
     releaseName: ['slug 7'],
-    countRenames: ['id 7', 1],
     endRedirects: [50, 'slug 51'],
     byOwner: ['id 7', { limit: 20, after: { at: 100, slug: 's' }, sharedWith: 'email 7', words: ['w'] }],
     usage: ['id 7'],

@@ -201,7 +201,6 @@ const SITES = `
   create index sites_kept on sites (kept_until) where kept_until is not null;
   create index sites_listed on sites (owner_id, created_at, slug) where owner_id is not null and deleted_at is null;
   create index sites_in_trash on sites (owner_id, deleted_at, slug) where kept_until is not null;
-  create index sites_given_up on sites (owner_id, deleted_at) where deletion_reason = 'renamed';
   create index sites_with_owner on sites (created_at) where deleted_at is null and owner_id is not null and live_version_id is not null;
   create index sites_present on sites (slug) where deleted_at is null;
   create index sites_by_age on sites (created_at, slug) where deleted_at is null;

@@ -109,14 +109,6 @@ export class SiteQueries extends QueryGroup {
     await this.db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
   }
 
-  countRenames(ownerId: string, since: number): Promise<number> {
-    // Written literally, because it must match a partial index.
-    const isRenamed = sql<boolean>`deletion_reason = 'renamed'`
-    return this.#rows.count((all) =>
-      all.where('owner_id', '=', ownerId).where(isRenamed).where('deleted_at', '>', since),
-    )
-  }
-
   /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
   async endRedirects(before: number, slug?: string): Promise<string[]> {
     const names = await this.#rows.pluck('slug', (all) => {
