@@ -190,7 +190,8 @@ export async function mintKey(
 /** Ends the earlier key of the same name; beyond the limit, expired keys. */
 async function makeRoom(tx: WriteTransaction, { accountId, name }: NamedKey, now: number): Promise<void> {
   const keys = await tx.keys.list(accountId)
-  const ended = keys.filter((key) => key.name === name || (key.expiresAt !== null && key.expiresAt <= now))
+  const isFull = keys.filter((key) => key.name !== name).length >= MAX_NAMED_KEYS
+  const ended = keys.filter((key) => key.name === name || (isFull && (key.expiresAt ?? Infinity) <= now))
   for (const { keyHash } of ended) await tx.keys.delete(keyHash)
   if (keys.length - ended.length >= MAX_NAMED_KEYS) throw limitReached(MAX_NAMED_KEYS, 'named key')
 }

@@ -284,6 +284,17 @@ describe('the list of keys', () => {
     await client.createKey({ name: 'one more', scope: 'read' })
   })
 
+  test('is listed after its end while there is room', async () => {
+    const { client } = await api.account()
+    await client.createKey({ name: 'ended', scope: 'read', expiresInSeconds: 60 })
+    api.pass(MINUTE_MS)
+    await client.createKey({ name: 'next', scope: 'read' })
+    assert.deepEqual(
+      (await client.keys()).keys.map(({ name }) => name),
+      ['next', 'ended'],
+    )
+  })
+
   test('refuses a request that is not one of its rules', async () => {
     const valid = { name: 'ci', scope: 'read' }
     for (const [field, change] of [
