@@ -321,6 +321,8 @@ describe('the overview of administrators', () => {
       metrics
         .counter('slipway_http_requests_total', { side: 'edge', status: '2xx', cache: 'hit' })
         .add(visits)
+      for (const outcome of ['live', 'unchanged', 'refused'])
+        metrics.counter('slipway_publishes_total', { outcome }).add()
       await recorder.record()
       metrics.counter('slipway_http_requests_total', { side: 'api', status: '5xx', cache: 'none' }).add()
       metrics
@@ -330,10 +332,10 @@ describe('the overview of administrators', () => {
     for (const [range, length] of Object.entries({ '24h': 48, '30d': 120 })) {
       const { points } = await read(range)
       assert.equal(points.length, length)
-      const { visits, requests, errors, storeOperations, storeMilliseconds } = points.at(-1)!
+      const { visits, requests, publishes, errors, storeOperations, storeMilliseconds } = points.at(-1)!
       assert.deepEqual(
-        { visits, requests, errors, storeOperations, storeMilliseconds },
-        { visits: 7, requests: 2, errors: 2, storeOperations: 2, storeMilliseconds: 4 },
+        { visits, requests, publishes, errors, storeOperations, storeMilliseconds },
+        { visits: 7, requests: 2, publishes: 2, errors: 2, storeOperations: 2, storeMilliseconds: 4 },
       )
       assert.equal(points.at(-2)!.visits, 0)
     }

@@ -119,7 +119,7 @@ function readCounts(snapshot: MetricsSnapshot): Map<CountName, number> {
   for (const [, labels, value] of snapshot.slipway_http_response_body_bytes_total ?? [])
     if (labels.includes('side="edge"')) add('bytes', value)
   for (const [, labels, value] of snapshot.slipway_publishes_total ?? [])
-    if (!labels.includes('outcome="failed"')) add('publishes', value)
+    if (/outcome="(?:live|draft)"/.test(labels)) add('publishes', value)
   for (const [name, , value] of snapshot.slipway_store_operation_duration_seconds ?? []) {
     if (name.endsWith('_count')) add('storeOperations', value)
     if (name.endsWith('_sum')) add('storeMicroseconds', value * 1e6)
