@@ -403,6 +403,7 @@ for (const [why, limits, parts, status, puts] of [
   test(`an archive ${why} takes no space once it is refused`, async () => {
     const owner = await ownerWith(limits)
     await api.publish(owner.client, page('one', 2e6))
+    await api.running.service.precompressor.onIdle()
     const { blobs } = await api.operator()
     const [objects, before] = [await listObjects(blobs), api.begunPuts]
     const named = parts.map((one, number) => ({ ...one, name: `${number}-${one.name}` }))
