@@ -97,7 +97,7 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   }
 }
 
-/** Requests a key on screen when the user retries after a failure, and when it is invalidated. */
+/** Requests a key on screen when the user retries after a failure, and when it is invalidated without one. */
 function onRequested(
   key: string,
   hasFailed: () => boolean,
@@ -108,7 +108,8 @@ function onRequested(
       if (hasFailed()) void request(inFlight.get(key))
     }),
     invalidations.subscribe(() => {
-      if (!cache.has(key) && !inFlight.has(key)) void request()
+      // A failed load waits for the user: a page that invalidates what it found deleted would load it without end.
+      if (!hasFailed() && !cache.has(key) && !inFlight.has(key)) void request()
     }),
   ]
   return () => {

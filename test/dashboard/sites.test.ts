@@ -7,7 +7,7 @@ import { getUrl, sendRequest } from '../support/http-client.ts'
 import { pluck } from '../support/pluck.ts'
 import { testVariant } from '../support/variants.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { holdUploads, toUpload, visited } from './file-drop.ts'
+import { holdUploads, recordCalls, toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { type Account, type Owner, requiresBrowser, textsAre, undone } from './web-fixture.ts'
 
@@ -277,9 +277,12 @@ describe('a site', requiresBrowser, () => {
     await theirs.getByRole('button', { name: 'Leave site' }).click()
     await theirs.getByText('No sites', { exact: true }).waitFor()
     assert.deepEqual((await owner.client.collaborators(slug)).collaborators, [])
+    const calls = recordCalls(theirs)
     await theirs.goto(web.url(`/sites/${slug}`))
     await theirs.getByRole('heading', { level: 1, name: 'Site not found' }).waitFor()
     await theirs.getByText("it's no longer shared with you").waitFor()
+    await theirs.evaluate(() => fetch('/api/v1/limits'))
+    assert.equal(calls.filter((call) => call === `GET /api/v1/publish/${slug}`).length, 1)
     await guest.assertReadable()
 
     await owner.client.setMetadata(slug, { ttlSeconds: 60 })
