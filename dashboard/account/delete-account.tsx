@@ -55,13 +55,15 @@ export function DeleteAccount({ me }: { me: Me }) {
   )
 }
 
-function describeLosses({ usage, hasKey }: Me): string[] {
+function describeLosses({ usage }: Me): string[] {
   const { sites, totalBytes, domains } = usage
   return [
-    sites === 0
-      ? 'no sites'
-      : `${pluralize(sites, 'site')} (${formatBytes(totalBytes)}) with all versions. Their addresses can't be reused.`,
+    ...(sites > 0
+      ? [
+          `${pluralize(sites, 'site')} (${formatBytes(totalBytes)}) with all versions. Their addresses can't be reused.`,
+        ]
+      : []),
     ...(domains > 0 ? [`${pluralize(domains, 'domain')}: visitors can't open your sites there`] : []),
-    `${hasKey ? 'your API key and ' : ''}all sessions`,
+    'all keys and sessions',
   ]
 }

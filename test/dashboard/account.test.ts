@@ -188,7 +188,7 @@ describe('an account', requiresBrowser, () => {
     assert.equal(await field.inputValue(), '')
     await dialog.getByText('2 sites (28 bytes) with all versions').waitFor()
     await dialog.getByText("1 domain: visitors can't open your sites there").waitFor()
-    await dialog.getByText('your API key and all sessions').waitFor()
+    await dialog.getByText('all keys and sessions').waitFor()
     await owner.assertReadableInAllViewports()
     await field.fill('other@example.test')
     await field.press('Enter')
