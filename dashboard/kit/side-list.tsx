@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 
@@ -13,12 +13,7 @@ interface SideListProps {
 
 /** Links beside a page, above it on a narrow one; the current one is in the middle of a narrow list. */
 export function SideList({ label, links, current, kind = 'page' }: SideListProps) {
-  const list = useRef<HTMLElement>(null)
-  useEffect(() => {
-    const link = list.current!.querySelector<HTMLElement>('[aria-current]')
-    if (!link) return
-    list.current!.scrollTo({ left: link.offsetLeft - (list.current!.clientWidth - link.offsetWidth) / 2 })
-  }, [current])
+  const list = useCentered(current)
   return (
     <nav class="side-list" aria-label={label} ref={list}>
       {links.map(({ href, name, isDanger }) => (
@@ -33,6 +28,17 @@ export function SideList({ label, links, current, kind = 'page' }: SideListProps
       ))}
     </nav>
   )
+}
+
+/** The ref of a list of links that scrolls sideways: the current one is in its middle. */
+export function useCentered(current: string | undefined): RefObject<HTMLElement | null> {
+  const list = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const link = list.current!.querySelector<HTMLElement>('[aria-current]')
+    if (!link) return
+    list.current!.scrollTo({ left: link.offsetLeft - (list.current!.clientWidth - link.offsetWidth) / 2 })
+  }, [current])
+  return list
 }
 
 export interface PageSection {

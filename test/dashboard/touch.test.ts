@@ -8,7 +8,7 @@ import { web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
 
 test(
-  'a finger has 44 pixels for every control of every page, but for links within a line of text, and no page scrolls sideways',
+  'a finger has 44 pixels for every control of every page, but for links within a line of text, no page scrolls sideways, and the current tab is in view',
   requiresBrowser,
   async () => {
     const account = await web.createAccount()
@@ -27,6 +27,7 @@ test(
       assert.deepEqual(await page.evaluate(findSmallTargets), [], path)
       // `innerWidth` grows with the page on phones.
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width, path)
+      await page.waitForFunction(isCurrentTabInView)
     }
   },
 )
@@ -65,6 +66,11 @@ test(
 )
 
 const PHONE_WITH_TOUCH = { viewport: PHONE, hasTouch: true, isMobile: true }
+
+function isCurrentTabInView(): boolean {
+  const tab = document.querySelector('.views [aria-current]')
+  return !tab || tab.getBoundingClientRect().right <= innerWidth
+}
 
 /** The visible controls that are smaller, with their own frame (`::after`) or label. */
 function findSmallTargets(): string[] {
