@@ -167,9 +167,13 @@ async function attempt(
     onStaged: async (staged) => {
       onStaged?.()
       const { versionId } = staged.upload
-      site = toPublishedSite(staged, unowned)
-      memory.remember({ ...site, pending: { versionId, manifest } })
+      const stored = toPublishedSite(staged, unowned)
+      site = stored
+      const remember = () => memory.remember({ ...stored, pending: { versionId, manifest } })
+      // The claim token of a new site must not be lost. An update that is declined leaves no trace.
+      if (!staged.removal) remember()
       await observe?.(staged, versionId === pendingVersionId)
+      if (staged.removal) remember()
     },
   })
   memory.remember(site!)

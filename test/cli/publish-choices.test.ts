@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { toFiles } from '../api/content.ts'
 import { makeSecret } from '../api/planted-secrets.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
@@ -158,6 +159,17 @@ describe('publish', () => {
         if (typed) assert.match(run.stderr, /Replace all 4 files with 2\?\n {2}1 {2}Add to the site\n/)
       })
     }
+
+    it('leaves the folder the site that it was, when the site was named', async () => {
+      using fixture = await startShrunken()
+      const { cli, client, slug } = fixture
+      const other = await client.publish({ files: toFiles({ 'index.html': 'x', b: 'y', c: 'z' }) })
+      const args = ['publish', 'site', '--site', other.slug]
+      assert.equal((await cli.run(args)).code, 2)
+      assert.equal((await cli.run(args, { typed: ['3'] })).code, 6)
+      const again = await cli.run(['publish', 'site', '--replace'])
+      assert.deepEqual([again.code, slugOf(again.stdout)], [0, slug])
+    })
 
     it('counts less than half of the files as few, also with index.html', async () => {
       using fixture = await startShrunken(['site/index.html'])
