@@ -29,11 +29,6 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'reads the address that the caller configured',
   },
   {
-    file: 'client/cli/server.ts',
-    expression: String.raw`/\/+$/`,
-    reason: 'reads an argument of the person who runs the command',
-  },
-  {
     file: 'client/cli/command-line.ts',
     expression: String.raw`/^Option '.*?--([\w-]+)\b.*' argument (?:missing|is ambiguous)/`,
     reason: 'reads what Node says about an argument of the person who runs the command',

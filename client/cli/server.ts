@@ -98,13 +98,14 @@ export function serverAddress(text: string): string {
   const local = /^(localhost|127(\.\d+){3}|\[::1\])(?![^:/])/i.test(text)
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${local ? 'http' : 'https'}://${text}`
   const url = parse(full)
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol)
+  if (!isWeb || url.href !== `${url.origin}/`) {
     throw new UsageError(
       `${text.replace(/\/\/[^/]*@/, '//')} is not a server URL`,
-      'Example: https://slipway.example',
+      isWeb ? `A server URL ends with its host: ${url.origin}` : 'Example: https://slipway.example',
     )
   }
-  return url.origin + url.pathname.replace(/\/+$/, '')
+  return url.origin
 }
 
 function parse(text: string): URL | undefined {

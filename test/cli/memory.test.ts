@@ -255,12 +255,13 @@ describe('the server', () => {
   it('is normalized, and https unless it is this machine', () => {
     assert.equal(serverAddress('Slipway.Test/'), 'https://slipway.test')
     assert.equal(serverAddress('localhost:8080'), LOCAL)
-    assert.equal(serverAddress('https://slipway.test:443/base/'), 'https://slipway.test/base')
+    assert.equal(serverAddress('https://slipway.test:443/'), 'https://slipway.test')
     for (const wrong of [
       'ftp://x',
       'http://',
       'http://a b',
       'https://x/?y',
+      'https://x/sites/bakery',
       'https://user@x',
       'https://:pw@x',
     ]) {
