@@ -1,5 +1,5 @@
 import type { KeySummary } from '../../protocol/api/keys.schema.ts'
-import { KEY_SCOPES } from '../../protocol/api/keys.ts'
+import { KEY_LIFETIME_SECONDS, KEY_SCOPES } from '../../protocol/api/keys.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
@@ -72,7 +72,13 @@ async function create(...[work, options, typed]: Parameters<Action>): Promise<vo
   const sites = stringOption(options, 'site')?.split(',') ?? null
   const expires = stringOption(options, 'expires')
   const expiresInSeconds =
-    expires === undefined ? null : parseDuration('--expires', expires, 'For three months: --expires 90d')
+    expires === undefined
+      ? null
+      : parseDuration(expires, {
+          option: '--expires',
+          bounds: KEY_LIFETIME_SECONDS,
+          hint: 'For three months: --expires 90d',
+        })
   const slipway = accountClient(work, options, resolveServer(work, options))
   const created = await slipway
     .createKey({ name, scope, sites, expiresInSeconds })

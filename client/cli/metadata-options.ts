@@ -1,4 +1,5 @@
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
+import { TTL_SECONDS } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type CommandOption, type OptionValues, stringOption } from './command.ts'
@@ -50,7 +51,9 @@ const SETTINGS: {
     },
     read(options) {
       const ttl = stringOption(options, 'ttl')
-      return ttl === undefined ? undefined : parseDuration('--ttl', ttl, 'For a week: --ttl 7d') || null
+      if (ttl === undefined) return undefined
+      if (/^0[smhd]?$/.test(ttl)) return null
+      return parseDuration(ttl, { option: '--ttl', bounds: TTL_SECONDS, hint: 'For a week: --ttl 7d' })
     },
     heading: 'Expires',
     format: ({ expiresAt }, now) => (expiresAt === null ? 'Never' : formatLocalTime(expiresAt, now)),

@@ -10,7 +10,14 @@ import {
 } from '../sdk/resume.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, rememberSite } from './account.ts'
-import { AuthError, type CliError, NameTakenError, RefusedError, UsageError } from './cli-error.ts'
+import {
+  AuthError,
+  type CliError,
+  NameTakenError,
+  RefusedError,
+  UnknownNameError,
+  UsageError,
+} from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { isInTrash } from './format-error.ts'
 import { quoteArgument } from './quote-argument.ts'
@@ -114,6 +121,14 @@ export async function publishToSite(
       throw new NameTakenError(error.message, 'Choose another name with --site.')
     if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
       throw new NameTakenError(error.message, ...(await suggestName(work, plan, name)))
+    if (isSlipwayError(error, 'NOT_FOUND') && slug !== undefined && !isInTrash(error)) {
+      const { program } = work.settings
+      throw new UnknownNameError(
+        error.message,
+        `List your sites: ${program} sites`,
+        'To create it: add --create',
+      )
+    }
     throw error instanceof SiteOwnedError ? ownedError(work, plan, error) : error
   }
 }

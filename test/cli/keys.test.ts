@@ -38,6 +38,7 @@ describe('keys', () => {
       ['ci'],
       ['ci', '--scope', 'all'],
       ['ci', '--scope', 'read', '--expires', 'soon'],
+      ['ci', '--scope', 'read', '--expires', '5'],
     ])
       assert.equal((await fixture.cli.run(['keys', 'create', ...wrong], keyed)).code, 2, wrong.join(' '))
   })

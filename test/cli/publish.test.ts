@@ -158,6 +158,9 @@ describe('publish', () => {
     const { code, stdout } = await ci.run(command.replace('bakery', 'site-1').split(' '))
     assert.deepEqual([code, stdout], [0, ADDRESS])
     assert.deepEqual([...fixture.server.live('site-1').keys()], ['about.html'])
+    const unknown = await ci.run(['publish', 'dist', '--site', 'nope'])
+    assert.equal(unknown.code, 2)
+    assert.match(unknown.stderr, /To create it: add --create$/m)
   })
 
   it('without a key is refused for a site with an owner, with a hint to sign in', async () => {
@@ -440,7 +443,15 @@ describe('publish', () => {
     })
 
     it('that are invalid exits with 2', async () => {
-      const invalid = ['--ttl soon', '--spa --no-spa', '--new --site x', '--wat', 'a b']
+      const invalid = [
+        '--ttl soon',
+        '--ttl 5',
+        '--ttl 9999d',
+        '--spa --no-spa',
+        '--new --site x',
+        '--wat',
+        'a b',
+      ]
       for (const args of invalid) {
         const { code, stdout } = await fixture.publish(...args.split(' '))
         assert.deepEqual([code, stdout], [2, ''], args)
