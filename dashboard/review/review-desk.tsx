@@ -15,6 +15,7 @@ import { TextArea, TextField } from '../kit/field.tsx'
 import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { showToast } from '../kit/toast.tsx'
+import { useUnsaved } from '../kit/unsaved.ts'
 import { DecisionPanel } from './decision-panel.tsx'
 import type { FromFrame, Mark } from './port.ts'
 import { ReviewFrame } from './review-frame.tsx'
@@ -400,6 +401,7 @@ function Composer({ place, canWrite, onSend, onCancel }: ComposerProps) {
   const [text, write] = useState('')
   const box = useRef<HTMLTextAreaElement>(null)
   const send = useAction(() => onSend(text.trim()))
+  useUnsaved(text.trim() !== '')
   useEffect(() => box.current?.focus(), [])
   return (
     <form class="stack tight composer" onSubmit={handleSubmit(send)}>

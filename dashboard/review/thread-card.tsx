@@ -7,6 +7,7 @@ import { TextArea } from '../kit/field.tsx'
 import { ErrorNotice, focusAround } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
+import { useUnsaved } from '../kit/unsaved.ts'
 
 interface ThreadCardProps {
   thread: ReviewThread
@@ -28,6 +29,7 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
     await onChange({ text: text.trim() })
     write('')
   })
+  useUnsaved(text.trim() !== '')
   const turn = useAction(() => onChange({ status: status === 'open' ? 'resolved' : 'open' }))
   return (
     <li ref={card} tabIndex={-1} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>

@@ -16,6 +16,7 @@ import { SecretList } from '../kit/secret-list.tsx'
 import { isShortcut } from '../kit/shortcut.ts'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
+import { useUnsaved } from '../kit/unsaved.ts'
 import { publishChange } from './publish-change.ts'
 import { readFile } from './read-file.ts'
 import { formatAuthor, listChanges, madeAt } from './version-labels.ts'
@@ -39,20 +40,21 @@ interface FileEditorProps {
 }
 
 /** Edits a text file. Saving publishes a version. */
-export function FileEditor({ site, file: { path, contentType }, onLive, onClose }: FileEditorProps) {
+export function FileEditor({ site, file: { path, contentType }, onLive, onClose: leave }: FileEditorProps) {
   const { slug } = site
   // Another version of this page may go live while the text is edited.
   const [versionId] = useState(site.currentVersionId)
-  const original = useResource(`site/${slug}/text/${versionId}/${path}`, () =>
-    readText(slug, path, versionId!),
-  )
-  const [written, write] = useState<string | undefined>(undefined)
+  const key = `site/${slug}/text/${versionId}/${path}`
+  const original = useResource(key, () => readText(slug, path, versionId!))
   const { value } = original
-  const text = written ?? value?.text ?? ''
-  const isChanged = value !== undefined && text !== value.text
+  const { text, isChanged, write, forget } = useEditedText(key, value?.text)
+  const onClose = () => {
+    forget()
+    leave()
+  }
   const allowed = useRef<string[]>([])
   const save = useAction(async (baseVersionId: string | null = versionId) => {
-    if (!isChanged) return
+    if (!value || !isChanged) return
     const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
     const put = { [path]: new Blob([lines], { type: contentType }) }
     const change = { put, baseVersionId, allowSecrets: allowed.current }
@@ -96,6 +98,21 @@ export function FileEditor({ site, file: { path, contentType }, onLive, onClose 
       </form>
     </Dialog>
   )
+}
+
+/** Changed texts by the keys of their originals: the back button of the browser leaves the editor without a question. */
+const unsaved = new Map<string, string>()
+
+function useEditedText(key: string, original: string | undefined) {
+  const [written, setWritten] = useState(unsaved.get(key))
+  const text = written ?? original ?? ''
+  const isChanged = original !== undefined && text !== original
+  useUnsaved(isChanged)
+  const write = (text: string) => {
+    unsaved.set(key, text)
+    setWritten(text)
+  }
+  return { text, isChanged, write, forget: () => unsaved.delete(key) }
 }
 
 /** Saves with Ctrl+S or Command+S, for which the browser would save the page. */

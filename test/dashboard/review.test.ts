@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { web } from './shared.ts'
-import { type Owner, requiresBrowser } from './web-fixture.ts'
+import { asksBeforeClosing, type Owner, requiresBrowser } from './web-fixture.ts'
 
 const PAGE = (button: string) =>
   `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a><a href="/nowhere">Nowhere</a>`
@@ -210,6 +210,7 @@ test('a comment can be about a page as a whole, in every version of it', require
   await page.getByRole('button', { name: 'Comment on the whole page' }).press('Enter')
   await page.locator('textarea:focus').waitFor()
   await page.keyboard.type('Too long')
+  await asksBeforeClosing(page)
   await page.getByRole('button', { name: 'Add comment' }).click()
   await page.getByRole('button', { name: 'Open 1' }).waitFor()
   await owner.client.publish({ slug, files: toFiles({ 'index.html': 'Another page' }), preview: 'spring' })

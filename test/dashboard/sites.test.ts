@@ -9,7 +9,14 @@ import { testVariant } from '../support/variants.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { holdUploads, recordCalls, toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
-import { type Account, type Owner, requiresBrowser, textsAre, undone } from './web-fixture.ts'
+import {
+  type Account,
+  asksBeforeClosing,
+  type Owner,
+  requiresBrowser,
+  textsAre,
+  undone,
+} from './web-fixture.ts'
 
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="teal"/></svg>'
@@ -298,7 +305,8 @@ describe('a site', requiresBrowser, () => {
     const { slug, siteUrl } = await owner.client.publish({
       files: files.with(1, { ...files[1]!, contentType: 'text/x-log' }),
     })
-    await page.goto(web.url(`/sites/${slug}/files`))
+    await page.goto(web.url(`/sites/${slug}`))
+    await page.getByRole('link', { name: 'Files' }).click()
     const act = async (path: string, name: string) => {
       await page.getByRole('button', { name: `Actions for ${path}` }).click()
       await page.getByRole('menuitem', { name }).click()
@@ -318,6 +326,10 @@ describe('a site', requiresBrowser, () => {
     await page.keyboard.press('Escape')
     await dialog.getByRole('alert').getByText('Save or discard your changes first.').waitFor()
     await owner.assertReadable()
+    await asksBeforeClosing(page)
+    await page.goBack()
+    await page.goForward()
+    await edit('index.html')
     await page.keyboard.press('ControlOrMeta+s')
     await page.getByText('index.html saved.').waitFor()
     assert.equal(await visited(siteUrl), '<h1>New</h1>\r\n<p>text</p>')

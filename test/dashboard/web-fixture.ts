@@ -224,3 +224,12 @@ function areShown({ selector, texts }: { selector: string; texts: string[] }): b
 function rememberSignedIn(email: string): void {
   localStorage.setItem('slipway.signed-in', email)
 }
+
+/** Fails unless the browser asks before it closes the page; the page stays open. */
+export async function asksBeforeClosing(page: Page): Promise<void> {
+  const asking = page.waitForEvent('dialog')
+  await page.close({ runBeforeUnload: true })
+  const dialog = await asking
+  assert.equal(dialog.type(), 'beforeunload')
+  await dialog.dismiss()
+}
