@@ -288,7 +288,7 @@ function describeRoom(
     return login === undefined ? [] : [`Sign in to publish to an account: ${login}`]
   const { trashedSites = 0, pendingVersions = 0 } = details
   return [
-    `Delete what you no longer need: ${program} delete NAME, ${program} versions, ${program} previews`,
+    `Delete what you no longer need: ${program} delete --site NAME, ${program} versions, ${program} previews`,
     ...(trashedSites > 0 ? [`${pluralize(trashedSites, 'site')} in the trash: ${program} trash`] : []),
     ...(pendingVersions > 0
       ? [`${pluralize(pendingVersions, 'unfinished upload')}, deleted a day after their start`]

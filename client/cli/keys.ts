@@ -63,7 +63,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
 
 async function create(...[work, options, typed]: Parameters<Action>): Promise<void> {
   const { terminal, settings } = work
-  const name = requireName(work, 'create', typed)
+  const name = requireName(work, 'create ci --scope publish', typed)
   const scope = readScope(
     stringOption(options, 'scope'),
     KEY_SCOPES,
@@ -93,7 +93,7 @@ async function create(...[work, options, typed]: Parameters<Action>): Promise<vo
 }
 
 async function revoke(...[work, options, typed]: Parameters<Action>): Promise<void> {
-  const name = requireName(work, 'revoke', typed)
+  const name = requireName(work, 'revoke ci', typed)
   const { terminal, settings } = work
   const slipway = accountClient(work, options, resolveServer(work, options))
   const found = (await slipway.keys()).keys.find((key) => key.name === name || key.id === name)
@@ -103,9 +103,9 @@ async function revoke(...[work, options, typed]: Parameters<Action>): Promise<vo
   printResult(work, options, revoked, () => terminal.printDone(`Revoked the key ${found.name}`))
 }
 
-function requireName({ settings }: CommandContext, action: string, name: string | undefined): string {
+function requireName({ settings }: CommandContext, example: string, name: string | undefined): string {
   if (name !== undefined) return name
-  throw new UsageError('Name a key', `Such as: ${settings.program} keys ${action} ci`)
+  throw new UsageError('Name a key', `Such as: ${settings.program} keys ${example}`)
 }
 
 /** The scope that was typed. Throws a UsageError with an example of a command. */

@@ -481,12 +481,17 @@ describe('publish', () => {
     })
 
     it('about a limit of the plan, with the command that makes room', async () => {
-      fixture.server.reply(/./, errorResponse(403, 'PREVIEW_LIMIT_REACHED'))
-      const { code, stderr } = await fixture.publish()
-      assert.deepEqual(
-        [code, /\n {2}Delete one first: slipway previews delete NAME\n/.test(stderr)],
-        [4, true],
-      )
+      for (const [error, hint] of [
+        [errorResponse(403, 'PREVIEW_LIMIT_REACHED'), 'Delete one first: slipway previews delete NAME'],
+        [
+          errorResponse(413, 'QUOTA_EXCEEDED', { quota: 'accountSites' }),
+          'Delete what you no longer need: slipway delete --site NAME, slipway versions, slipway previews',
+        ],
+      ] as const) {
+        fixture.server.reply(/./, error)
+        const { code, stderr } = await fixture.publish()
+        assert.deepEqual([code, stderr.includes(`\n  ${hint}\n`)], [4, true], stderr)
+      }
     })
 
     it('about a rate limit with the time of its reset, once and in local time', async () => {
