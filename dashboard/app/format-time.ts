@@ -51,7 +51,7 @@ export function formatShort(iso: string): string {
     year,
     month: 'short',
     day: 'numeric',
-    hour: '2-digit',
+    hour: 'numeric',
     minute: '2-digit',
   })
 }

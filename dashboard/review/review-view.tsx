@@ -9,7 +9,7 @@ import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { CopyLine } from '../kit/copy.tsx'
 import { Choice } from '../kit/field.tsx'
-import { ErrorNotice, focusAround } from '../kit/notice.tsx'
+import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
@@ -36,6 +36,11 @@ export function ReviewView({ site }: { site: SiteDetails }) {
     )
   return (
     <>
+      {chosen.value !== wanted && (
+        <Notice title={`The preview ${wanted} is deleted`}>
+          <p>Its comments are deleted with it. This is the review of another version.</p>
+        </Notice>
+      )}
       <div class="review-subject">
         <Choice
           label="Reviewed version"

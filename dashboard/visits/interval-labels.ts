@@ -26,7 +26,7 @@ export function dayLabel(at: string, timeZone: TimeZone): string {
 }
 
 function clock(at: string): string {
-  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  return new Date(at).toLocaleTimeString([], { hour: 'numeric', minute: '2-digit' })
 }
 
 function weekday(at: string, timeZone: TimeZone): string {

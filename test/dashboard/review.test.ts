@@ -236,6 +236,8 @@ test(
     await own.goto(web.url(`/sites/${slug}/review?preview=spring`))
     const links = own.getByRole('list', { name: 'Review links' })
     await links.getByText(`by ${owner.email}`).first().waitFor()
+    await own.goto(web.url(`/sites/${slug}/review?preview=winter`))
+    await own.getByText('The preview winter is deleted').waitFor()
   },
 )
 
