@@ -1,11 +1,11 @@
 import type {
   ArchiveResponse,
+  CreateResponse,
   FinalizeResponse,
   UpdateResponse,
 } from '../../../protocol/api/publish.schema.ts'
-import * as publishShape from '../../../protocol/api/publish.schema.ts'
 import { bool, integer, list, object, type Schema, text } from '../../../protocol/api/schema.ts'
-import * as siteShape from '../../../protocol/api/sites.schema.ts'
+import type { ClaimResponse } from '../../../protocol/api/sites.schema.ts'
 import { formatLimit, formatUtc } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { describePublish } from '../../../protocol/publish-story.ts'
@@ -17,22 +17,21 @@ import {
   MAX_INLINE_BYTES,
   MAX_LISTED,
   project,
-  properties,
   REPLACE,
   site,
   type Tools,
 } from './tool.ts'
 
-export const published = project(
-  object({}, { ...properties(publishShape.updateResponse), ...properties(publishShape.createResponse) }),
+export const published = project<CreateResponse | ArchiveResponse | FinalizeResponse>(
   ['slug', 'siteUrl', 'status'],
   [
-    ...['versionId', 'previousVersionId', 'previewUrl', 'fileCount', 'changes', 'unchanged', 'warnings'],
-    ...['excluded', 'notes', 'preview', 'claimToken', 'claimUrl', 'expiresAt', 'title', 'suggestedName'],
+    ...(['versionId', 'previousVersionId', 'previewUrl', 'fileCount', 'changes', 'unchanged'] as const),
+    ...(['warnings', 'excluded', 'notes', 'preview', 'claimToken', 'claimUrl', 'expiresAt'] as const),
+    ...(['title', 'suggestedName'] as const),
   ],
 )
 
-const claimed = project(siteShape.claimResponse, ['slug', 'siteUrl'], ['alreadyOwned'])
+const claimed = project<ClaimResponse>(['slug', 'siteUrl'], ['alreadyOwned'])
 
 const uploads = object({
   count: integer('Files to upload'),
@@ -129,8 +128,7 @@ export const PUBLISH_TOOLS: Tools = {
     ),
     annotations: ADD,
     scope: 'publish',
-    call: async (api, { slug, ...body }) =>
-      claimed.of(await api.call('claimSite', { params: { slug }, body })),
+    call: async (api, { slug, ...body }) => claimed(await api.call('claimSite', { params: { slug }, body })),
   },
 }
 
@@ -155,7 +153,7 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
   const next = { slug: answer.slug, versionId: upload.versionId, claimToken: token, live, allowSecrets }
   if (upload.bundle)
     return {
-      ...published.of({ ...answer, status: 'pending', versionId: upload.versionId }),
+      ...published({ ...answer, status: 'pending', versionId: upload.versionId }),
       uploads: describeUploads(answer, next),
     }
   return toResult({ ...answer, ...(await finalize(api, next)) })
@@ -168,7 +166,7 @@ function toResult(answer: ArchiveResponse | FinalizeResponse): object {
   const token = claimToken === undefined ? '' : ' and this claimToken'
   const update = answer.previousVersionId === null ? `publish_site with slug ${slug}${token}` : undefined
   const lines = describePublish({ ...answer, expires, keep, update })
-  return { ...published.of(answer), ...(lines.length > 0 && { summary: lines.join('\n') }) }
+  return { ...published(answer), ...(lines.length > 0 && { summary: lines.join('\n') }) }
 }
 
 /** Adds the type that entries with contents have by default; those with size 0 are empty files. */

@@ -1,16 +1,19 @@
-import type { DomainList } from '../../../protocol/api/domains.schema.ts'
-import * as domainShape from '../../../protocol/api/domains.schema.ts'
+import type { DomainList, DomainRecord } from '../../../protocol/api/domains.schema.ts'
 import { bool, integer, nullable, object, text } from '../../../protocol/api/schema.ts'
-import type { SiteDetails, SiteList } from '../../../protocol/api/sites.schema.ts'
-import * as siteShape from '../../../protocol/api/sites.schema.ts'
-import { visitsFilter, visitsResponse } from '../../../protocol/api/visits.schema.ts'
+import type {
+  DuplicateResponse,
+  RenameResponse,
+  SiteDetails,
+  SiteList,
+  SiteSummary,
+} from '../../../protocol/api/sites.schema.ts'
+import { type Visits, visitsFilter } from '../../../protocol/api/visits.schema.ts'
 import { VISIT_RANGES } from '../../../protocol/api/visits.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import {
   ADD,
   type ApiClient,
   dashboardUrl,
-  itemOf,
   MAX_LISTED,
   project,
   READ,
@@ -19,31 +22,25 @@ import {
   type Tools,
 } from './tool.ts'
 
-const details = project(
-  siteShape.siteDetails,
+const details = project<SiteDetails>(
   ['slug', 'siteUrl', 'status'],
   [
-    ...['versionId', 'title', 'updatedAt', 'expiresAt', 'role', 'ownerEmail', 'hasPassword'],
-    ...['description', 'ogImagePath', 'spaMode', 'pendingVersionId'],
+    ...(['versionId', 'title', 'updatedAt', 'expiresAt', 'role', 'ownerEmail', 'hasPassword'] as const),
+    ...(['description', 'ogImagePath', 'spaMode', 'pendingVersionId'] as const),
   ],
 )
 
-const summary = project(
-  itemOf(siteShape.siteList, 'publishes'),
+const summary = project<SiteSummary>(
   ['slug', 'siteUrl', 'status'],
   [
-    ...['title', 'kind', 'updatedAt', 'expiresAt', 'role', 'hasPassword', 'fileCount', 'totalBytes'],
-    'deletedUntil',
+    ...(['title', 'kind', 'updatedAt', 'expiresAt', 'role', 'hasPassword'] as const),
+    ...(['fileCount', 'totalBytes', 'deletedUntil'] as const),
   ],
 )
 
-const renamed = project(siteShape.renameResponse, ['slug', 'siteUrl', 'formerSlug'], ['redirectsUntil'])
-const copied = project(siteShape.duplicateResponse, ['slug', 'siteUrl', 'versionId', 'copiedFrom'])
-const visits = project(
-  visitsResponse,
-  ['range', 'counted', 'interval', 'totals'],
-  ['previous', 'series', 'filtered'],
-)
+const renamed = project<RenameResponse>(['slug', 'siteUrl', 'formerSlug'], ['redirectsUntil'])
+const copied = project<DuplicateResponse>(['slug', 'siteUrl', 'versionId', 'copiedFrom'])
+const visits = project<Visits>(['range', 'counted', 'interval', 'totals'], ['previous', 'series', 'filtered'])
 
 const DEFAULT_LISTED = 20
 
@@ -67,7 +64,7 @@ export const SITE_TOOLS: Tools = {
     call: async (api, { q, cursor, deleted, limit = DEFAULT_LISTED }) => {
       const query = { q, cursor, limit, deleted: deleted === true ? true : undefined }
       const { publishes, nextCursor } = await api.call<SiteList>('listSites', { query })
-      return { sites: publishes.map(summary.of), ...(nextCursor === null ? {} : { nextCursor }) }
+      return { sites: publishes.map(summary), ...(nextCursor === null ? {} : { nextCursor }) }
     },
   },
   get_site: {
@@ -105,7 +102,7 @@ export const SITE_TOOLS: Tools = {
     annotations: REPLACE,
     scope: 'manage',
     call: async (api, { slug, name }) =>
-      renamed.of(await api.call('renameSite', { params: { slug }, body: { name } })),
+      renamed(await api.call('renameSite', { params: { slug }, body: { name } })),
   },
   duplicate_site: {
     title: 'Copy a site',
@@ -113,7 +110,7 @@ export const SITE_TOOLS: Tools = {
     input: object({ slug: site }),
     annotations: ADD,
     scope: 'publish',
-    call: async (api, { slug }) => copied.of(await api.call('duplicateSite', { params: { slug } })),
+    call: async (api, { slug }) => copied(await api.call('duplicateSite', { params: { slug } })),
   },
   delete_site: {
     title: 'Delete a site',
@@ -150,7 +147,7 @@ export const SITE_TOOLS: Tools = {
         name,
         answer[name]!.slice(0, LISTED_NAMES),
       ])
-      return { ...visits.of(answer), ...Object.fromEntries(top) }
+      return { ...visits(answer), ...Object.fromEntries(top) }
     },
   },
 }
@@ -158,7 +155,7 @@ export const SITE_TOOLS: Tools = {
 function toDetails(api: ApiClient, found: SiteDetails, offset = 0): object {
   const { files, slug } = found
   return {
-    ...details.of(found),
+    ...details(found),
     fileCount: files.length,
     totalBytes: sumSizes(files),
     files: files.slice(offset, offset + MAX_LISTED).map(({ path, size }) => ({ path, size })),
@@ -167,17 +164,12 @@ function toDetails(api: ApiClient, found: SiteDetails, offset = 0): object {
   }
 }
 
-const domainRecord = project(
-  domainShape.domainResponse,
+const domainRecord = project<DomainRecord>(
   ['domain', 'siteSlug', 'status', 'records'],
   ['reason', 'redirectsTo', 'alternate', 'nextCheckAt'],
 )
 
-const domainSummary = project(
-  domainShape.domainResponse,
-  ['domain', 'siteSlug', 'status'],
-  ['reason', 'redirectsTo'],
-)
+const domainSummary = project<DomainRecord>(['domain', 'siteSlug', 'status'], ['reason', 'redirectsTo'])
 
 const domain = text('Such as www.example.com')
 
@@ -189,7 +181,7 @@ export const DOMAIN_TOOLS: Tools = {
     ...READ,
     call: async (api) => {
       const { domains } = await api.call<DomainList>('listDomains')
-      return { domains: domains.map(domainSummary.of) }
+      return { domains: domains.map(domainSummary) }
     },
   },
   add_domain: {
@@ -199,7 +191,7 @@ export const DOMAIN_TOOLS: Tools = {
     annotations: ADD,
     scope: 'manage',
     call: async (api, { domain, slug }) =>
-      domainRecord.of(await api.call('addDomain', { body: { domain, siteSlug: slug } })),
+      domainRecord(await api.call('addDomain', { body: { domain, siteSlug: slug } })),
   },
   check_domain: {
     title: 'Check a domain',
@@ -207,7 +199,7 @@ export const DOMAIN_TOOLS: Tools = {
     input: object({ domain }),
     annotations: { ...READ.annotations, openWorldHint: true },
     scope: 'read',
-    call: async (api, { domain }) => domainRecord.of(await api.call('checkDomain', { params: { domain } })),
+    call: async (api, { domain }) => domainRecord(await api.call('checkDomain', { params: { domain } })),
   },
   remove_domain: {
     title: 'Remove a domain',

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import type { ProgramScope } from '../../../protocol/api/programs.ts'
-import { object, type Schema, text } from '../../../protocol/api/schema.ts'
+import { type Schema, text } from '../../../protocol/api/schema.ts'
 
 export type Arguments = Record<string, unknown>
 
@@ -118,27 +118,22 @@ export function readSlug(given: string, siteDomain: string): string | undefined 
   return url.hostname.slice(0, -suffix.length).split('--').at(-1)
 }
 
-interface Projection {
-  schema: Schema
-  /** Fields without a value are left out, so that a result is short. */
-  of(response: object): Record<string, unknown>
-}
+type FieldOf<Response> = Response extends unknown ? keyof Response & string : never
 
-/** The fields that a result always has, then those that it may have. */
-export function project(
-  shape: Schema,
-  required: readonly string[],
-  optional: readonly string[] = [],
-): Projection {
-  return {
-    schema: object(pick(shape, ...required), pick(shape, ...optional)),
-    of: (response) =>
-      Object.fromEntries(
-        [...required, ...optional]
-          .map((name) => [name, (response as Record<string, unknown>)[name]] as const)
-          .filter(([name, value]) => required.includes(name) || !isEmpty(value)),
-      ),
-  }
+/**
+ * Takes the fields that a result always has, then those that it may have: these are left out without a value, so that a
+ * result is short.
+ */
+export function project<Response>(
+  required: readonly FieldOf<Response>[],
+  optional: readonly FieldOf<Response>[] = [],
+): (response: object) => Record<string, unknown> {
+  return (response) =>
+    Object.fromEntries(
+      [...required, ...optional]
+        .map((name) => [name, (response as Record<string, unknown>)[name]] as const)
+        .filter(([name, value]) => required.includes(name) || !isEmpty(value)),
+    )
 }
 
 function isEmpty(value: unknown): boolean {
@@ -163,24 +158,4 @@ export function withSingleTypes(schema: Schema): Schema {
 /** Whether an entry of a schema describes it. A property of this name has a schema, not a text. */
 function isDescription(key: string, value: unknown): boolean {
   return (key === 'description' || key === 'title') && typeof value === 'string'
-}
-
-/** Throws for a property that the schema does not have. */
-function pick(shape: Schema, ...names: string[]): Record<string, Schema> {
-  const known = properties(shape)
-  return Object.fromEntries(
-    names.map((name) => {
-      const schema = known[name]
-      if (!schema) throw new TypeError(`The schema has no property ${name}`)
-      return [name, schema]
-    }),
-  )
-}
-
-export function properties(shape: Schema): Record<string, Schema> {
-  return shape.properties as Record<string, Schema>
-}
-
-export function itemOf(shape: Schema, name: string): Schema {
-  return pick(shape, name)[name]!.items as Schema
 }

@@ -1,15 +1,13 @@
 import { isUtf8 } from 'node:buffer'
-import { type PreviewList, previewList } from '../../../protocol/api/previews.schema.ts'
+import type { Preview, PreviewList } from '../../../protocol/api/previews.schema.ts'
 import { integer, object, text } from '../../../protocol/api/schema.ts'
-import type { VersionList } from '../../../protocol/api/versions.schema.ts'
-import * as shape from '../../../protocol/api/versions.schema.ts'
+import type { VersionList, VersionSummary } from '../../../protocol/api/versions.schema.ts'
 import { formatLimit } from '../../../protocol/format.ts'
 import { published } from './publish-tools.ts'
 import {
   type ApiClient,
   type Arguments,
   dashboardUrl,
-  itemOf,
   MAX_LISTED,
   project,
   READ,
@@ -26,12 +24,11 @@ const MAX_OFFSET_BYTES = 20_000_000
 
 const DEFAULT_LISTED = 10
 
-const version = project(
-  itemOf(shape.versionList, 'versions'),
+const version = project<VersionSummary>(
   ['versionId'],
   [
-    ...['publishedAt', 'publishedBy', 'publishedWith', 'current', 'message', 'fileCount', 'changes'],
-    'previewUrl',
+    ...(['publishedAt', 'publishedBy', 'publishedWith', 'current', 'message'] as const),
+    ...(['fileCount', 'changes', 'previewUrl'] as const),
   ],
 )
 
@@ -60,7 +57,7 @@ export const VERSION_TOOLS: Tools = {
     call: async (api, { slug, limit = DEFAULT_LISTED }) => {
       const { versions } = await api.call<VersionList>('listVersions', { params: { slug } })
       return {
-        versions: versions.slice(0, Number(limit)).map(version.of),
+        versions: versions.slice(0, Number(limit)).map(version),
         total: versions.length,
         dashboardUrl: dashboardUrl(api, slug),
       }
@@ -76,9 +73,7 @@ export const VERSION_TOOLS: Tools = {
     annotations: REPLACE,
     scope: 'publish',
     call: async (api, { slug, versionId, baseVersionId }) =>
-      published.of(
-        await api.call('restoreVersion', { params: { slug, versionId }, query: { baseVersionId } }),
-      ),
+      published(await api.call('restoreVersion', { params: { slug, versionId }, query: { baseVersionId } })),
   },
 }
 
@@ -102,8 +97,7 @@ function wholeCharacters(bytes: Buffer, { isFirst, isCut }: { isFirst: boolean; 
   return bytes.subarray(start, isCut ? bytes.findLastIndex(isStart) : bytes.length)
 }
 
-const previewSummary = project(
-  itemOf(previewList, 'previews'),
+const previewSummary = project<Preview>(
   ['name', 'url', 'versionId', 'expiresAt'],
   ['publishedBy', 'message', 'fileCount', 'changes'],
 )
@@ -118,7 +112,7 @@ export const PREVIEW_TOOLS: Tools = {
     ...READ,
     call: async (api, { slug }) => {
       const { previews } = await api.call<PreviewList>('listPreviews', { params: { slug } })
-      return { previews: previews.slice(0, MAX_LISTED).map(previewSummary.of), total: previews.length }
+      return { previews: previews.slice(0, MAX_LISTED).map(previewSummary), total: previews.length }
     },
   },
   promote_preview: {
@@ -131,9 +125,7 @@ export const PREVIEW_TOOLS: Tools = {
     annotations: REPLACE,
     scope: 'publish',
     call: async (api, { slug, preview, versionId }) =>
-      published.of(
-        await api.call('promotePreview', { params: { slug, name: preview }, query: { versionId } }),
-      ),
+      published(await api.call('promotePreview', { params: { slug, name: preview }, query: { versionId } })),
   },
   delete_preview: {
     title: 'Delete a preview',
