@@ -4,6 +4,7 @@ import {
   type ExpressionBuilder,
   type Kysely,
   type QueryResult,
+  type RawBuilder,
   type SelectQueryBuilder,
   type SqlBool,
   sql,
@@ -244,6 +245,13 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
         ),
       )
   }
+}
+
+/** Whether a text begins with a prefix: a range of its index. */
+export function beginsWith(column: string, prefix: string): RawBuilder<SqlBool> {
+  const text = sql.ref(column)
+  // Follows every text with the same beginning.
+  return sql`(${text} >= ${prefix} and ${text} < ${`${prefix}\u{10ffff}`})`
 }
 
 /** Queries about one subject, of a transaction or for reads. */

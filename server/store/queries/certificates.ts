@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { QueryGroup } from '../rows.ts'
+import { beginsWith, QueryGroup } from '../rows.ts'
 import {
   type AcmeAccount,
   acmeRequestTable,
@@ -82,8 +82,7 @@ export class CertificateQueries extends QueryGroup {
     const { limit, after, prefix } = page
     return this.#summaries.list((all) => {
       const requested = all.where('unused_since', 'is', null).limit(limit)
-      if (prefix !== undefined)
-        return requested.where('name', '>=', prefix).where('name', '<', `${prefix}\u{10ffff}`).orderBy('name')
+      if (prefix !== undefined) return requested.where(beginsWith('name', prefix)).orderBy('name')
       const sorted = requested.orderBy(sql`coalesce(not_after, 0)`).orderBy('name')
       if (!after) return sorted
       return sorted.where(sql<boolean>`(coalesce(not_after, 0), name) > (${after.notAfter}, ${after.name})`)

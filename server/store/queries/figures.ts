@@ -1,13 +1,10 @@
 import { sql } from 'kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
-import { QueryGroup } from '../rows.ts'
+import { beginsWith, QueryGroup } from '../rows.ts'
 import { accountTable } from '../tables/accounts.ts'
 import { domainTable } from '../tables/domains.ts'
 import { type ActivityEntry, domainId, type Figures, figureTable, type ListKind } from '../tables/figures.ts'
 import { siteTable } from '../tables/sites.ts'
-
-/** Follows every text with the same beginning. */
-const LAST_CHARACTER = '\u{10ffff}'
 
 /** Owners whose sites or domains a search finds. */
 const MAX_OWNERS = 20
@@ -100,10 +97,9 @@ export class FigureQueries extends QueryGroup {
 
   /** By the beginning of slug, title, domain or the owner's email address, in no order. `prefix` is in lower case. */
   async search(kind: ListKind, prefix: string, limit: number): Promise<string[]> {
-    const end = prefix + LAST_CHARACTER
     const max = kind === 'account' ? limit : MAX_OWNERS
     const ownerIds = await this.rows('accounts').pluck('id', (all) =>
-      all.where('email', '>=', prefix).where('email', '<', end).orderBy('email').limit(max),
+      all.where(beginsWith('email', prefix)).orderBy('email').limit(max),
     )
     if (kind === 'account') return ownerIds
     const found =
@@ -285,21 +281,15 @@ export class FigureQueries extends QueryGroup {
   }
 
   async #searchSites(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
-    const end = prefix + LAST_CHARACTER
     const sites = this.rows('sites')
     const bySlug = await sites.pluck('slug', (all) =>
-      all
-        .where('deleted_at', 'is', null)
-        .where('slug', '>=', prefix)
-        .where('slug', '<', end)
-        .orderBy('slug')
-        .limit(limit),
+      all.where('deleted_at', 'is', null).where(beginsWith('slug', prefix)).orderBy('slug').limit(limit),
     )
     const byTitle = await this.#rows.pluck('id', (all) =>
-      all.where('title', '>=', prefix).where('title', '<', end).orderBy('title').limit(limit),
+      all.where(beginsWith('title', prefix)).orderBy('title').limit(limit),
     )
     const byDomain = await this.rows('domains').pluck('slug', (all) =>
-      all.where('domain', '>=', prefix).where('domain', '<', end).orderBy('domain').limit(limit),
+      all.where(beginsWith('domain', prefix)).orderBy('domain').limit(limit),
     )
     const found = [...bySlug, ...byTitle, ...byDomain]
     if (ownerIds.length === 0) return found
@@ -310,10 +300,9 @@ export class FigureQueries extends QueryGroup {
   }
 
   async #searchDomains(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
-    const end = prefix + LAST_CHARACTER
     const domains = this.rows('domains', domainKey)
     const found = await domains.list((all) =>
-      all.where('domain', '>=', prefix).where('domain', '<', end).orderBy('domain').limit(limit),
+      all.where(beginsWith('domain', prefix)).orderBy('domain').limit(limit),
     )
     if (ownerIds.length > 0)
       found.push(...(await domains.list((all) => all.where('account_id', 'in', ownerIds).limit(limit))))

@@ -200,12 +200,7 @@ export class DeviceSignInQueries extends QueryGroup {
   }
 
   findPending(userCodeHashes: readonly string[], now: number): Promise<DeviceSignIn | undefined> {
-    return this.#rows.find((all) =>
-      all
-        .where('user_code_hash', 'in', userCodeHashes)
-        .where('state', '=', 'pending')
-        .where('expires_at', '>', now),
-    )
+    return this.#rows.find((all) => all.where(isPending(userCodeHashes, now)))
   }
 
   /** Decides a pending sign-in that is valid at `now`; returns whether there was one. */
@@ -214,12 +209,7 @@ export class DeviceSignInQueries extends QueryGroup {
     decision: Pick<DeviceSignIn, 'state' | 'accountId' | 'allowedBy'>,
     now: number,
   ): Promise<boolean> {
-    const isPending = (all: WhereInterface<Schema, 'device_sign_ins'>) =>
-      all
-        .where('user_code_hash', 'in', userCodeHashes)
-        .where('state', '=', 'pending')
-        .where('expires_at', '>', now)
-    return this.#rows.update(isPending, decision)
+    return this.#rows.update((all) => all.where(isPending(userCodeHashes, now)), decision)
   }
 
   /** Records a poll, unless it is earlier than the interval permits; returns whether it was recorded. */
@@ -241,4 +231,8 @@ export class DeviceSignInQueries extends QueryGroup {
   deleteExpired(now: number, limit: number): Promise<number> {
     return this.#rows.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')
   }
+}
+
+function isPending(userCodeHashes: readonly string[], now: number) {
+  return sql<boolean>`user_code_hash in (${sql.join(userCodeHashes)}) and state = 'pending' and expires_at > ${now}`
 }
