@@ -74,25 +74,14 @@ export class Sites extends Component<SitesParts> {
     const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
     return {
-      slug,
-      siteUrl: this.parts.addresses.site(slug),
       ...membership!,
-      status: siteStatus(site),
-      versionId: displayed?.id ?? '',
-      currentVersionId: site.liveVersionId,
-      pendingVersionId: pending?.id ?? null,
       ...(site.liveVersionId && displayed
         ? effectiveMetadata(site, displayed, displayed.files)
         : headMetadata(site)),
-      ...this.#appearance(site, displayed),
+      ...this.#fields(site, { shown: displayed, displayed, pending }),
       viewer: headMetadata(site),
       spaMode: site.spaMode,
       requireApproval: site.requireApproval,
-      hasPassword: site.passwordHash !== null,
-      restorable: isRestorable(site, this.parts.trashLifetime),
-      createdAt: toIso(site.createdAt),
-      updatedAt: toIso(site.updatedAt),
-      expiresAt: toIsoOrNull(site.expiresAt),
       files: (displayed?.files ?? []).map(({ path, size, contentType, hash }) => ({
         path,
         size,
@@ -262,38 +251,38 @@ export class Sites extends Component<SitesParts> {
       const current = site.liveVersionId ? live.get(site.liveVersionId) : undefined
       const displayed = current ?? waiting
       return {
-        slug: site.slug,
-        siteUrl: this.parts.addresses.site(site.slug),
-        status: siteStatus(site),
-        hasPassword: site.passwordHash !== null,
-        restorable: isRestorable(site, this.parts.trashLifetime),
-        ...this.#appearance(site, current),
+        ...this.#fields(site, { shown: current, displayed, pending: waiting }),
         ...this.#preview(site, current),
-        versionId: displayed?.id ?? '',
-        currentVersionId: site.liveVersionId,
-        pendingVersionId: waiting?.id ?? null,
         fileCount: displayed?.fileCount ?? 0,
         totalBytes: displayed?.totalBytes ?? 0,
         openThreads: openThreads.get(site.slug)?.threads ?? 0,
         openReview: openThreads.get(site.slug)?.previewName ?? null,
-        createdAt: toIso(site.createdAt),
-        updatedAt: toIso(site.updatedAt),
-        expiresAt: toIsoOrNull(site.expiresAt),
         ...describeTrash(site),
       }
     })
   }
 
-  /** Browsers could not load an icon from a site with a password. */
-  #appearance(
+  /** What details and summaries have in common. Browsers could not load an icon from a site with a password. */
+  #fields(
     site: Site,
-    version: VersionHeader | undefined,
-  ): Pick<SiteSummary, 'title' | 'iconUrl' | 'thumbnailUrl'> {
-    const icon = site.passwordHash === null ? version?.preview?.icon : undefined
+    { shown, displayed, pending }: Record<'shown' | 'displayed' | 'pending', VersionHeader | undefined>,
+  ) {
+    const { slug, createdAt, updatedAt, expiresAt, liveVersionId, passwordHash } = site
+    const { addresses, trashLifetime } = this.parts
+    const icon = passwordHash === null ? shown?.preview?.icon : undefined
     return {
-      title: site.title ?? version?.title ?? null,
-      iconUrl: version && icon ? this.parts.addresses.previewFile(site.slug, version.id, icon) : null,
-      thumbnailUrl: version ? this.parts.addresses.thumbnail(version) : null,
+      slug,
+      siteUrl: addresses.site(slug),
+      status: siteStatus(site),
+      hasPassword: passwordHash !== null,
+      restorable: isRestorable(site, trashLifetime),
+      title: site.title ?? shown?.title ?? null,
+      iconUrl: shown && icon ? addresses.previewFile(slug, shown.id, icon) : null,
+      thumbnailUrl: shown ? addresses.thumbnail(shown) : null,
+      versionId: displayed?.id ?? '',
+      currentVersionId: liveVersionId,
+      pendingVersionId: pending?.id ?? null,
+      ...{ createdAt: toIso(createdAt), updatedAt: toIso(updatedAt), expiresAt: toIsoOrNull(expiresAt) },
     }
   }
 
