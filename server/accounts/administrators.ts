@@ -18,10 +18,6 @@ const MAX_SESSION_AGE_MS = 12 * HOUR_MS
 const ADMINISTRATORS = 'administrators'
 
 export class Administrators extends Component<Pick<Parts, 'store' | 'clock'>> {
-  assertRecentSignIn(caller: Caller): void {
-    assertRecentSignIn(caller, this.parts.clock())
-  }
-
   /**
    * By id or email address. NOT_FOUND; LAST_ADMINISTRATOR when a request would leave none. Without the mark, keys of scope
    * `admin` end: they would be valid again with a later mark.

@@ -5,7 +5,7 @@ import type { OperationAccess } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { isPrivateUrl } from '../../protocol/private-url.ts'
-import { type Administrators, mayAdminister } from '../accounts/administrators.ts'
+import { assertRecentSignIn, mayAdminister } from '../accounts/administrators.ts'
 import {
   assertAccountNotSuspended,
   type Caller,
@@ -69,7 +69,6 @@ const MAX_QUERY_PARAMETERS = 40
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 interface AdmissionOptions {
-  administrators: Administrators
   namedKeys: NamedKeys
   sessions: Sessions
   programs: Programs
@@ -184,12 +183,12 @@ function anonymousCaller(request: FastifyRequest, address: string): Caller {
 
 async function assertPermitted(
   request: FastifyRequest,
-  { administrators, namedKeys }: AdmissionOptions,
+  { clock, namedKeys }: AdmissionOptions,
 ): Promise<void> {
   const { caller, routeOptions } = request
   const { access, accepts, auth = 'required' } = routeOptions.config
   if (access === 'public') return
-  if (access === 'admin') return assertAdministration(request, administrators)
+  if (access === 'admin') return assertAdministration(request, clock())
   const { slug } = request.params as { slug?: string }
   if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
   if (access === 'any') return
@@ -227,9 +226,9 @@ function isAllowedWhileSuspended({ method }: FastifyRequest): boolean {
 }
 
 /** Needs a recent sign-in for changes. */
-function assertAdministration(request: FastifyRequest, administrators: Administrators): void {
+function assertAdministration(request: FastifyRequest, now: number): void {
   if (!mayAdminister(request.caller)) throw unknownEndpoint(request)
-  if (request.method !== 'GET' && request.method !== 'HEAD') administrators.assertRecentSignIn(request.caller)
+  if (request.method !== 'GET' && request.method !== 'HEAD') assertRecentSignIn(request.caller, now)
 }
 
 /** Ignores other values than a short plain name. */
