@@ -3,6 +3,7 @@ import { BANNER_LEVELS, type Banner, MAX_BANNER_LENGTH } from '../../../protocol
 import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import { Component } from '../../lib/component.ts'
 import { validationError } from '../../lib/errors.ts'
+import { shareRunning } from '../../lib/share-result.ts'
 import { toIso } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import { INDEPENDENT } from '../../store/store.ts'
@@ -20,7 +21,7 @@ const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)
 export class Banners extends Component<Pick<Parts, 'store' | 'clock'>> {
   #known: ScheduledBanner | undefined
   #isOutdated = true
-  #reading: Promise<void> | undefined
+  readonly #read = shareRunning(() => this.#readAll())
 
   constructor(parts: Pick<Parts, 'store' | 'clock'>) {
     super(parts)
@@ -42,10 +43,7 @@ export class Banners extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** When the store does not respond, the last banner stays, and `current` repeats the read. */
   refresh(): Promise<void> {
     this.#isOutdated = true
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined
-    })
-    return this.#reading
+    return this.#read()
   }
 
   /** Also before and after the time when the banner is shown. */
@@ -80,7 +78,7 @@ export class Banners extends Component<Pick<Parts, 'store' | 'clock'>> {
   }
 
   /** Again after a change while it reads. */
-  async #read(): Promise<void> {
+  async #readAll(): Promise<void> {
     while (this.#isOutdated) {
       this.#isOutdated = false
       try {

@@ -57,11 +57,7 @@ export class Lists extends Component<Pick<Parts, 'store' | 'addresses'>> {
   }
 
   /** The first to expire first; with `q`, those whose names begin with it, by name. */
-  async certificates({
-    limit,
-    cursor,
-    q,
-  }: PageRequest & { q?: string | undefined }): Promise<AdminCertificates> {
+  async certificates({ limit, cursor, q }: Omit<ListRequest, 'sort'>): Promise<AdminCertificates> {
     const last = decodeCursor(cursor)
     const after = last && { notAfter: last[0], name: last[1] }
     const prefix = q?.trim().toLowerCase() || undefined

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { isDamage } from '../../blobs/damage.ts'
+import { ignoreMissing } from '../../lib/files.ts'
 import { makeFolder } from '../../lib/make-folder.ts'
 import type { BlobSource } from '../move.ts'
 import type { BackupManifest } from './manifest.ts'
@@ -66,11 +67,8 @@ export function toBlobSource(target: BackupTarget): BlobSource {
 }
 
 async function assertEmpty(folder: string): Promise<void> {
-  const entries = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
-  const others = entries.filter((name) => !IGNORED.includes(name))
+  const entries = await readdir(folder).catch(ignoreMissing)
+  const others = (entries ?? []).filter((name) => !IGNORED.includes(name))
   if (others.length === 0 || others.includes(WORK_FOLDER)) return
   throw new BackupError(`${folder} is not empty. Restore into a new folder.`)
 }
