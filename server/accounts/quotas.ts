@@ -1,4 +1,5 @@
 import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
+import type { Tally } from '../../packages/http-server/clients/tally.ts'
 import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
@@ -80,10 +81,10 @@ export class Quotas extends Component<QuotasOptions> {
    * QUOTA_EXCEEDED when the holders of a site have no room for what they send, as known before a write. An account may
    * have these contents already, so what it sends is compared with its limit alone.
    */
-  async assertRoom(read: Queries, site: SiteHolder, sent: ReadonlyMap<string, number>): Promise<void> {
+  async assertRoom(read: Queries, site: SiteHolder, sent: Pick<Tally, 'of'>): Promise<void> {
     const { ownerId } = site
     for (const quota of await this.#listQuotas(read, site)) {
-      const change = { bytes: sent.get(quota.holder) ?? 0, sites: 0 }
+      const change = { bytes: sent.of(quota.holder), sites: 0 }
       const used = ownerId === null ? await read.usage.find(quota.holder) : { bytes: 0, sites: 0 }
       if (exceededPart(used, change, quota.limits))
         throw await quotaExceeded(read, quota, { change, ownerId })

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
+import { Tally } from '../../packages/http-server/clients/tally.ts'
 import type {
   ArchiveResponse,
   FileLimits,
@@ -328,7 +329,7 @@ interface Receipt extends Disposable {
 
 /** Contents of archives that are stored and not staged yet: uncounted, many archives together could fill the disk. */
 class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>> {
-  readonly #received = new Map<string, number>()
+  readonly #received = new Tally()
 
   open(holder: SiteHolder): Receipt {
     const holders = holdersOf(holder)
@@ -337,11 +338,7 @@ class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>
     let unchecked = holder.ownerId === null ? BYTES_PER_CHECK : 0
     const count = (bytes: number) => {
       own += bytes
-      for (const key of holders) {
-        const sum = (this.#received.get(key) ?? 0) + bytes
-        if (sum > 0) this.#received.set(key, sum)
-        else this.#received.delete(key)
-      }
+      for (const key of holders) this.#received.add(key, bytes)
     }
     return {
       add: async (bytes) => {

@@ -775,7 +775,7 @@ const ROWS: readonly Row[] = [
   ['reschedules a certificate that was replaced', 'server/store/queries/certificates.ts', 'CertificateQueries.reschedule', '{ name, certificateId, orderUrl: null, unusedSince: null }', '{ name, orderUrl: null, unusedSince: null }', 'test/store/sqlite.test.ts'],
 
   // Bounds (design, promise 7)
-  ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', 'ConcurrencyLimiter.canRun', 'this.#active < this.parts.total && (this.#activeByKey.get(caller) ?? 0) < this.parts.perKey', 'this.#active < this.parts.total', 'test/lib/shares.test.ts'],
+  ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', 'ConcurrencyLimiter.canRun', 'this.active < this.parts.total && this.#active.of(caller) < this.parts.perKey', 'this.active < this.parts.total', 'test/lib/shares.test.ts'],
   ['lets one network hold all memory', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > part * this.#perNetworkBytes) return 'network'", "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > Number.POSITIVE_INFINITY) return 'network'", 'test/http-server/client-memory.test.ts'],
   ['lets bodies take the memory of open connections', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', 'isEvictable ? 1 : REFUSABLE', '1', 'test/http-server/client-memory.test.ts'],
   ['never ends a slow body', 'packages/http-server/clients/transfer-rates.ts', 'TransferRates.watch', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/http-server/transfer-rates.test.ts'],
@@ -796,8 +796,8 @@ const ROWS: readonly Row[] = [
   ['signs with a clock that the server refuses', 'packages/s3-client/client.ts', 'S3Client.#sign', 'new Date(this.#clock() + this.#clockOffsetMs)', 'new Date(this.#clock())', 'test/s3/faults.test.ts'],
   ['keeps the parts of a refused upload', 'server/blobs/s3/uploads.ts', 'Uploads.#putParts', 'await upload.abort()', '', 'test/s3/reads.test.ts'],
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'DiskCache.#write', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
-  ['spools archives without a bound', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.parts.perNetwork || this.#usedBytes + bytes > this.parts.total', 'used + bytes > this.parts.perNetwork', 'test/archive/spool-space.test.ts'],
-  ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.parts.perNetwork || this.#usedBytes + bytes > this.parts.total', 'this.#usedBytes + bytes > this.parts.total', 'test/archive/spool-space.test.ts'],
+  ['spools archives without a bound', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.parts.perNetwork || this.usedBytes + bytes > this.parts.total', 'used + bytes > this.parts.perNetwork', 'test/archive/spool-space.test.ts'],
+  ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.parts.perNetwork || this.usedBytes + bytes > this.parts.total', 'this.usedBytes + bytes > this.parts.total', 'test/archive/spool-space.test.ts'],
   ['ignores the lease of a process whose clock is ahead by a moment', 'server/store/queries/nodes.ts', 'LeaseQueries.isTaken', 'latest + CLOCK_TOLERANCE_MS', 'latest', 'test/store/sqlite.test.ts', BACKUP],
   ['takes the lease of a process whose clock is ahead by a moment', 'server/store/queries/nodes.ts', 'LeaseQueries.acquireOrFind', 'latest + CLOCK_TOLERANCE_MS', 'latest', 'test/store/sqlite.test.ts'],
   ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'collectBlobs', 'if (await tx.leases.isTaken(BACKUP_LEASE, now, now + BACKUP_LEASE_MS)) return { examined: 0 }', 'if (false as boolean) return { examined: 0 }', BACKUP],

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts'
 import { rateLimitSubnet } from './client-ip.ts'
 import type { ClientMemory } from './client-memory.ts'
 import { SendQueue } from './send-queue.ts'
+import { Tally } from './tally.ts'
 
 const CHECK_INTERVAL_MS = 1000
 
@@ -17,7 +18,7 @@ interface ConnectionsOptions {
 /** The open connections of clients over all ports of this process. */
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions
-  readonly #ofNetwork = new Map<string, number>()
+  readonly #ofNetwork = new Tally()
   readonly #queues = new Map<Duplex, SendQueue>()
   readonly #timer: NodeJS.Timeout
   #watched = 0
@@ -42,8 +43,7 @@ export class Connections implements Disposable {
     const { perNetwork } = this.#options
     if (perNetwork === undefined) return this.#countOpen(socket)
     const key = rateLimitSubnet(socket.remoteAddress ?? '')
-    const count = this.#ofNetwork.get(key) ?? 0
-    if (count >= perNetwork) {
+    if (this.#ofNetwork.of(key) >= perNetwork) {
       this.closed.tooMany++
       socket.destroy()
       // Without the address, as all of the log.
@@ -52,8 +52,8 @@ export class Connections implements Disposable {
       })
       return false
     }
-    this.#ofNetwork.set(key, count + 1)
-    socket.once('close', () => this.#release(key))
+    this.#ofNetwork.add(key, 1)
+    socket.once('close', () => this.#ofNetwork.add(key, -1))
     return this.#countOpen(socket)
   }
 
@@ -70,12 +70,6 @@ export class Connections implements Disposable {
     this.#open++
     socket.once('close', () => this.#open--)
     return true
-  }
-
-  #release(key: string): void {
-    const left = this.#ofNetwork.get(key)! - 1
-    if (left > 0) this.#ofNetwork.set(key, left)
-    else this.#ofNetwork.delete(key)
   }
 
   /** One pass over all of them costs less than a timer for each. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
 import { rateLimitSubnet } from '../clients/client-ip.ts'
+import { Tally } from '../clients/tally.ts'
 import type { Log } from '../log.ts'
 import { inheritClient } from '../proxy-protocol.ts'
 import { isOverload } from '../semaphore.ts'
@@ -61,7 +62,7 @@ export class TlsAcceptor {
   readonly #options: TlsAcceptorOptions
   /** Handshakes in progress, the oldest first, with their address and the tick at which they began. */
   readonly #inFlight = new Map<Socket, { address: string; began: number }>()
-  readonly #countByAddress = new Map<string, number>()
+  readonly #countByAddress = new Tally()
   readonly #timer: NodeJS.Timeout
   #ticks = 0
   readonly refused = { busy: 0, unknown: 0, broken: 0, slow: 0 }
@@ -79,13 +80,13 @@ export class TlsAcceptor {
   accept(raw: Socket): void {
     if (raw.destroyed) return
     const address = rateLimitSubnet(raw.remoteAddress ?? '')
-    const ofAddress = this.#countByAddress.get(address) ?? 0
+    const ofAddress = this.#countByAddress.of(address)
     if (ofAddress >= MAX_HANDSHAKES_PER_ADDRESS || !this.#admit(ofAddress)) {
       this.refused.busy++
       return void raw.destroy()
     }
     this.#inFlight.set(raw, { address, began: this.#ticks })
-    this.#countByAddress.set(address, ofAddress + 1)
+    this.#countByAddress.add(address, 1)
     raw.once('close', () => this.#done(raw))
     this.#readHello(raw, () => this.#done(raw))
   }
@@ -116,9 +117,7 @@ export class TlsAcceptor {
     const { address } = this.#inFlight.get(raw) ?? {}
     if (address === undefined) return
     this.#inFlight.delete(raw)
-    const left = this.#countByAddress.get(address)! - 1
-    if (left > 0) this.#countByAddress.set(address, left)
-    else this.#countByAddress.delete(address)
+    this.#countByAddress.add(address, -1)
   }
 
   #readHello(raw: Socket, done: () => void): void {

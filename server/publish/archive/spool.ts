@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Tally } from '../../../packages/http-server/clients/tally.ts'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 import { Component } from '../../lib/component.ts'
 import { tooLarge, toStorageError } from '../../lib/errors.ts'
@@ -17,32 +18,24 @@ const EMPTY = Buffer.alloc(0)
 
 /** The disk space of all archives that are spooled at the same time; one network has only a share. */
 export class SpoolSpace extends Component<{ total: number; perNetwork: number }> {
-  readonly #usedByNetwork = new Map<string, number>()
-  #usedBytes = 0
+  readonly #used = new Tally()
 
   get usedBytes(): number {
-    return this.#usedBytes
+    return this.#used.total
   }
 
   shareOf(network: string): SpoolShare {
     return {
       take: (bytes, spooled) => this.#take(network, bytes, spooled),
-      release: (bytes) => this.#add(network, -bytes),
+      release: (bytes) => this.#used.add(network, -bytes),
     }
   }
 
   #take(network: string, bytes: number, spooled: number): void {
     if (spooled + bytes > this.parts.perNetwork) throw tooLarge('The archive', this.parts.perNetwork)
-    const used = this.#usedByNetwork.get(network) ?? 0
-    if (used + bytes > this.parts.perNetwork || this.#usedBytes + bytes > this.parts.total) throw overloaded()
-    this.#add(network, bytes)
-  }
-
-  #add(network: string, bytes: number): void {
-    this.#usedBytes += bytes
-    const used = (this.#usedByNetwork.get(network) ?? 0) + bytes
-    if (used > 0) this.#usedByNetwork.set(network, used)
-    else this.#usedByNetwork.delete(network)
+    const used = this.#used.of(network)
+    if (used + bytes > this.parts.perNetwork || this.usedBytes + bytes > this.parts.total) throw overloaded()
+    this.#used.add(network, bytes)
   }
 }
 
