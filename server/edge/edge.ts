@@ -3,6 +3,7 @@ import type { RequestLike } from '../../packages/http-server/clients/client-ip.t
 import type { MemoryReservation } from '../../packages/http-server/clients/client-memory.ts'
 import type { HttpHandler, HttpRequest, RequestTarget } from '../../packages/http-server/http-handler.ts'
 import { DamagedBlobError } from '../blobs/damage.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HSTS, maySendHsts } from '../lib/hsts.ts'
 import type { LoggedRequest } from '../lib/request-log.ts'
@@ -25,7 +26,6 @@ import type { RouteTable } from './resolve/route-table.ts'
 import { type Redirect, type Resolution, type ResolvedSite, SiteResolver } from './resolve/site-resolver.ts'
 import {
   BUSY,
-  type ErrorPages,
   NOTICE_PATH,
   OPTIONS_RESPONSE,
   PASSWORD_OPTIONS_RESPONSE,
@@ -46,41 +46,25 @@ import { ClientTracker, VisitCounter } from './visit-counter.ts'
 const ERROR_NAMES = { 400: 'badRequest', 404: 'siteNotFound', 421: 'misdirected' } as const
 
 /** Serves visitors (contract, "Serving"): cached data synchronously, without the store; only cold requests wait. */
-export class Edge implements HttpHandler {
-  readonly #options: EdgeOptions
-  readonly #pages: ErrorPages
-  readonly #hosts: Hosts
-  readonly #siteResolver: SiteResolver
-  readonly #challenges: AcmeHttpChallenges
-  readonly #bodies: BodyCache
-  readonly #gate: PasswordGate
-  readonly #notice: AnonymousNotice | undefined
-  readonly #requestMetrics: RequestMetrics
-  readonly #visitCounter: VisitCounter | undefined
-  readonly #liveReload: LiveReload
-  readonly #reviewFrames: ReviewFrames
-  readonly #sendsHsts: boolean
-
-  constructor(options: EdgeOptions) {
-    this.#options = options
-    this.#pages = options.pages
-    this.#sendsHsts = options.config.hsts === 'all' && maySendHsts(options.addresses.base)
-    this.#hosts = new Hosts(options.addresses)
-    this.#reviewFrames = new ReviewFrames(options.addresses)
-    this.#siteResolver = new SiteResolver({
-      ...options,
-      reviewFrames: this.#reviewFrames,
-      onReplace: (before, after) => void this.#preload(before, after),
-    })
-    this.#challenges = new AcmeHttpChallenges(options)
-    this.#bodies = new BodyCache(options)
-    this.#gate = new PasswordGate(options)
-    this.#liveReload = new LiveReload(options)
-    this.#notice = options.config.anonymousNotice === 'page' ? new AnonymousNotice(options) : undefined
-    this.#requestMetrics = new RequestMetrics(options)
-    const { recorder } = options
-    this.#visitCounter = recorder && new VisitCounter({ ...options, recorder })
-  }
+export class Edge extends Component<EdgeOptions> implements HttpHandler {
+  readonly #pages = this.parts.pages
+  readonly #hosts = new Hosts(this.parts.addresses)
+  readonly #reviewFrames = new ReviewFrames(this.parts.addresses)
+  readonly #siteResolver = new SiteResolver({
+    ...this.parts,
+    reviewFrames: this.#reviewFrames,
+    onReplace: (before, after) => void this.#preload(before, after),
+  })
+  readonly #challenges = new AcmeHttpChallenges(this.parts)
+  readonly #bodies = new BodyCache(this.parts)
+  readonly #gate = new PasswordGate(this.parts)
+  readonly #notice =
+    this.parts.config.anonymousNotice === 'page' ? new AnonymousNotice(this.parts) : undefined
+  readonly #requestMetrics = new RequestMetrics(this.parts)
+  readonly #visitCounter =
+    this.parts.recorder && new VisitCounter({ ...this.parts, recorder: this.parts.recorder })
+  readonly #liveReload = new LiveReload(this.parts)
+  readonly #sendsHsts = this.parts.config.hsts === 'all' && maySendHsts(this.parts.addresses.base)
 
   servesHost(host: string | undefined): boolean {
     return this.#hosts.read(host).kind !== 'service'
@@ -117,7 +101,7 @@ export class Edge implements HttpHandler {
     const host = this.#hosts.read(request.host)
     if (host.kind === 'service') return undefined
     return request.target.path === REPORT_PATH
-      ? uncounted(redirectToReport(request, this.#options.addresses))
+      ? uncounted(redirectToReport(request, this.parts.addresses))
       : this.#serve(host, request)
   }
 
@@ -146,7 +130,7 @@ export class Edge implements HttpHandler {
   count(request: HttpRequest, result: EdgeResult, client: ClientTracker): void {
     this.#requestMetrics.count(request, result)
     this.#visitCounter?.count(request, result, client)
-    this.#options.requestLog?.add(toLoggedRequest(request, result))
+    this.parts.requestLog?.add(toLoggedRequest(request, result))
   }
 
   peekBody({ content, body }: EdgeResponse): Buffer | undefined {
@@ -160,7 +144,7 @@ export class Edge implements HttpHandler {
   ): Promise<EdgeResultWithBody> {
     const { startedAt = performance.now() } = result
     const span = visitSpan('visit body', request)
-    const found = await trace(this.#options, span, () =>
+    const found = await trace(this.parts, span, () =>
       this.#openBody(request, result, { memory, isReloaded: false }),
     )
     return { ...found, cache: 'miss', startedAt }
@@ -175,7 +159,7 @@ export class Edge implements HttpHandler {
     if (!content) return { response, visit, body: response.body }
     const reportCorruptBlob = (error: unknown) => {
       const { path, hash, encoding, location } = content
-      this.#options.log.summarize(
+      this.parts.log.summarize(
         'error',
         'cannot read a published file',
         { host: request.host, path, hash, encoding, object: location?.object, error },
@@ -203,7 +187,7 @@ export class Edge implements HttpHandler {
 
   /** Files of the data folder need no preparation for an outage of a bucket. */
   async #preload(before: RouteTable, after: RouteTable): Promise<void> {
-    const { config, breaker } = this.#options
+    const { config, breaker } = this.parts
     if (config.blobsUrl === '') return
     breaker.reloads++
     await preloadNewFiles(this.#bodies, before, after)
@@ -213,7 +197,7 @@ export class Edge implements HttpHandler {
   /** Whether the store has another location of a file than its cached site: encodings are deleted with their file. */
   async #isOutdated({ encoding, hash, injected, location }: BlobSlice): Promise<boolean> {
     if (encoding !== undefined) return false
-    const current = await this.#options.store.read.blobs.find(injected?.publishedHash ?? hash)
+    const current = await this.parts.store.read.blobs.find(injected?.publishedHash ?? hash)
     return current?.object !== location?.object
   }
 
@@ -268,7 +252,7 @@ export class Edge implements HttpHandler {
   }
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
-    const { breaker, tracer } = this.#options
+    const { breaker, tracer } = this.parts
     const { staleHits } = breaker
     try {
       const resolution = tracer
@@ -325,7 +309,7 @@ export class Edge implements HttpHandler {
       return uncounted(
         (site.preview ? this.#pages.versionNotFound : this.#pages.siteNotPublished).for(request.headers),
       )
-    const now = this.#options.clock()
+    const now = this.parts.clock()
     if (site.previewUntil !== undefined && now >= site.previewUntil)
       return uncounted(this.#pages.versionNotFound.for(request.headers))
     if (site.framed !== undefined) return this.#showInReview(site, request, now)
@@ -362,7 +346,7 @@ export class Edge implements HttpHandler {
   }
 
   #isExpired({ expiresAt }: ResolvedSite): boolean {
-    return expiresAt !== null && this.#options.clock() >= expiresAt
+    return expiresAt !== null && this.parts.clock() >= expiresAt
   }
 
   async #identityFallback(request: HttpRequest, memory?: MemoryReservation): Promise<EdgeResultWithBody> {
@@ -382,7 +366,7 @@ export class Edge implements HttpHandler {
       () => true,
       () => false,
     )
-    if ((await settlesWithin(this.#options.deadlines.encodedBody, isRead)) && (await isRead)) return undefined
+    if ((await settlesWithin(this.parts.deadlines.encodedBody, isRead)) && (await isRead)) return undefined
     const result = await this.respond(withoutEncodings(request))
     const body = result && this.peekBody(result.response)
     return body && { ...result, body }
@@ -391,7 +375,7 @@ export class Edge implements HttpHandler {
   #failure({ host, target, headers }: HttpRequest, error: unknown): EdgeResponse {
     const isUnavailable = error instanceof ApiError
     if (!(error instanceof OverloadError))
-      this.#options.log.summarize(
+      this.parts.log.summarize(
         isUnavailable ? 'warn' : 'error',
         'a visit failed',
         { host, path: target.path, error },

@@ -10,6 +10,7 @@ import {
   type SiteStats,
 } from '../analytics/stats-buffer.ts'
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
+import { Component } from '../lib/component.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'
 import type { ResolvedSite } from './resolve/site-resolver.ts'
@@ -20,22 +21,14 @@ interface VisitCounterOptions extends Pick<EdgeOptions, 'clientIp' | 'config'> {
 }
 
 /** A response repeated for the same path and visitor costs one addition. */
-export class VisitCounter {
-  readonly #recorder: VisitRecorder
-  readonly #clientIp: (call: RequestLike) => string
-  readonly #siteDomain: string
+export class VisitCounter extends Component<VisitCounterOptions> {
+  readonly #siteDomain = this.parts.config.siteDomain
   readonly #counters = new WeakMap<EdgeResponse, ResponseCounter>()
-
-  constructor({ recorder, clientIp, config }: VisitCounterOptions) {
-    this.#recorder = recorder
-    this.#clientIp = clientIp
-    this.#siteDomain = config.siteDomain
-  }
 
   /** `now` in milliseconds since 1970; undefined for a preview, which is not counted. */
   begin({ visitsKey, preview }: ResolvedSite, now: number): string | undefined {
     if (preview) return undefined
-    this.#recorder.rotateIfDue(now)
+    this.parts.recorder.rotateIfDue(now)
     return visitsKey
   }
 
@@ -49,7 +42,7 @@ export class VisitCounter {
     if (
       counter === undefined ||
       counter.path !== request.target.path ||
-      counter.site.buffer !== this.#recorder.buffer ||
+      counter.site.buffer !== this.parts.recorder.buffer ||
       counter.site.slug !== visit ||
       request.isHead === true
     ) {
@@ -62,7 +55,7 @@ export class VisitCounter {
   }
 
   #countFirst(request: HttpRequest, response: EdgeResponse, slug: string, visitor: ClientTracker): void {
-    const site = this.#recorder.site(slug)
+    const site = this.parts.recorder.site(slug)
     if (!site) return
     const { isHead = false } = request
     const isPage = response.isPage === true && !isHead
@@ -86,7 +79,7 @@ export class VisitCounter {
     const counts = visitor.site!
     visitor.isCounted = true
     if (isBot(headers['user-agent'])) return
-    counts.addVisitor(visitor.fingerprint(this.#clientIp))
+    counts.addVisitor(visitor.fingerprint(this.parts.clientIp))
     if (headers.referer === undefined) return
     const from = refererHost(headers.referer)
     if (from === undefined || from === hostName(host) || this.#isSiteHost(counts.slug, from)) return

@@ -1,3 +1,4 @@
+import { Component } from './component.ts'
 import { MINUTE_MS } from './time.ts'
 import { type Secrets, Signer } from './tokens.ts'
 
@@ -5,12 +6,8 @@ import { type Secrets, Signer } from './tokens.ts'
 export const PROBE_HEADER = 'x-slipway-probe'
 
 /** Tokens that are valid for a minute, by the clocks of two machines. */
-export class ProbeToken {
-  readonly #signer: Signer
-
-  constructor(secret: Secrets) {
-    this.#signer = new Signer(secret, 'probe')
-  }
+export class ProbeToken extends Component<Secrets> {
+  readonly #signer = new Signer(this.parts, 'probe')
 
   create(now: number): string {
     return `${now}.${this.#signer.sign([now])}`

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { Component } from './component.ts'
 import { deriveKeys, type Secrets } from './tokens.ts'
 
 const CIPHER = 'aes-256-gcm'
@@ -8,12 +9,8 @@ const TAG_BYTES = 16
 export class UndecryptableError extends Error {}
 
 /** Encrypts texts for the store: AES-256-GCM under a key derived from the service's secret. */
-export class SecretBox {
-  readonly #keys: readonly [Buffer, ...Buffer[]]
-
-  constructor(secrets: Secrets) {
-    this.#keys = deriveKeys(secrets, 'keys in the store')
-  }
+export class SecretBox extends Component<Secrets> {
+  readonly #keys = deriveKeys(this.parts, 'keys in the store')
 
   /** `aad` is authenticated: decryption with another value fails. */
   encrypt(text: string, aad: string): string {

@@ -1,5 +1,6 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { Caller } from '../accounts/authorization.ts'
+import { Component } from '../lib/component.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Deadlines } from '../lib/deadlines.ts'
 import type { Metrics } from '../lib/metrics.ts'
@@ -37,26 +38,25 @@ const READ_WAIT_SHARE = 1 / 4
 const MEAN_SHARE = 1 / 16
 
 /** Runs a limited number of writes of publishes at the same time: more would wait for each other at each of their steps. */
-export class PublishQueue {
-  readonly #options: PublishQueueOptions
-  readonly #limiter: ConcurrencyLimiter
-  readonly #clock: () => number
+export class PublishQueue extends Component<PublishQueueOptions> {
+  readonly #limiter = new ConcurrencyLimiter({
+    total: this.parts.running,
+    perKey: Math.ceil(this.parts.running / 2),
+  })
+  readonly #clock = this.parts.clock ?? (() => performance.now())
   readonly #waiting = new Set<Waiting>()
   #meanMs = 0
   /** When a write has started or ended. */
   #lastChange = 0
 
   constructor(options: PublishQueueOptions) {
-    const { running, metrics, clock = () => performance.now() } = options
-    this.#options = options
-    this.#limiter = new ConcurrencyLimiter({ total: running, perKey: Math.ceil(running / 2) })
-    this.#clock = clock
-    metrics.addRead('slipway_publishes_waiting', () => this.#waiting.size)
+    super(options)
+    options.metrics.addRead('slipway_publishes_waiting', () => this.#waiting.size)
   }
 
   /** UNAVAILABLE when a new publish would wait too long: then it does not begin. */
   assertRoom(caller: Publisher): void {
-    const { readWaitMs, timeouts } = this.#options
+    const { readWaitMs, timeouts } = this.parts
     const key = keyOf(caller)
     const mayRun = this.#limiter.canRun(key) || this.#mayWait(key, 'new')
     if (!mayRun || readWaitMs() > READ_WAIT_SHARE * timeouts.acquire) throw this.#refuse()
@@ -75,14 +75,14 @@ export class PublishQueue {
     const start = () => leave(() => resolve(this.#start(key, work)))
     const waiting = { key, step, start }
     this.#waiting.add(waiting)
-    const timer = setTimeout(() => leave(() => reject(this.#refuse())), this.#options.timeouts.queue)
+    const timer = setTimeout(() => leave(() => reject(this.#refuse())), this.parts.timeouts.queue)
     if (step === 'new') caller.onDisconnect?.(() => leave(() => reject(overloaded())))
     return promise
   }
 
   /** By how long the last writes took, and for how long none has ended. */
   #mayWait(key: string, step: Step): boolean {
-    const { running, timeouts } = this.#options
+    const { running, timeouts } = this.parts
     const before = [...this.#waiting].filter((other) => step === 'new' || other.step === step)
     // A caller has half of the places, and so can take half of the queue.
     const places = Math.max(before.length, 2 * before.filter((other) => other.key === key).length)
@@ -107,7 +107,7 @@ export class PublishQueue {
   }
 
   #refuse(): Error {
-    this.#options.metrics.counter('slipway_store_pool_timeouts_total').add()
+    this.parts.metrics.counter('slipway_store_pool_timeouts_total').add()
     return overloaded()
   }
 }

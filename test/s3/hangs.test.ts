@@ -183,7 +183,7 @@ describe('whether a bucket hangs', () => {
 test('after a hang of the bucket, its time-outs do not count as a bucket that is unreachable', async () => {
   const metrics = new Metrics()
   const incidents = new Incidents({ log: silentLog, metrics })
-  const state = new BucketState(metrics)
+  const state = new BucketState({ metrics })
   const client = { bucket: parseBucketUrl('s3://bucket?region=eu-west-1'), isHanging: true }
   state.watch(incidents, client)
   const isUnreachable = async () => {

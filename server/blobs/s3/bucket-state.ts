@@ -1,5 +1,6 @@
 import type { S3Client, S3Observer } from '../../../packages/s3-client/client.ts'
 import type { RequestOutcome } from '../../../packages/s3-client/errors.ts'
+import { Component } from '../../lib/component.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
@@ -19,17 +20,12 @@ const QUIET_READINGS = 10
 const MAX_REASON_CHARACTERS = 300
 
 /** What the requests say of the bucket: metrics, and incidents for operators. */
-export class BucketState implements S3Observer {
-  readonly #metrics: Metrics
+export class BucketState extends Component<{ metrics: Metrics }> implements S3Observer {
   #client: Pick<S3Client, 'bucket' | 'isHanging'> | undefined
   #failures = 0
   #reason = ''
   #throttled = 0
   #quietReadings = QUIET_READINGS
-
-  constructor(metrics: Metrics) {
-    this.#metrics = metrics
-  }
 
   watch(incidents: Incidents, client: Pick<S3Client, 'bucket' | 'isHanging'>): void {
     this.#client = client
@@ -49,11 +45,11 @@ export class BucketState implements S3Observer {
   }
 
   onRetry(): void {
-    this.#metrics.counter('slipway_s3_retries_total').add()
+    this.parts.metrics.counter('slipway_s3_retries_total').add()
   }
 
   onRequest(operation: string, outcome: RequestOutcome, error?: Error): void {
-    this.#metrics.counter('slipway_s3_requests_total', { operation, outcome }).add()
+    this.parts.metrics.counter('slipway_s3_requests_total', { operation, outcome }).add()
     if (outcome === 'throttled') this.#throttled++
     // A bucket that hangs is an incident of its own.
     if (this.#client?.isHanging) this.#failures = 0

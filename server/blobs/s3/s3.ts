@@ -53,7 +53,7 @@ const CHECK_INTERVAL_MS = 3000
 export function s3Blobs(options: S3Options): Blobs {
   const { bucket, clock, metrics, incidents, reserve, timeouts = COPYING_BLOBS, maxPutBytes } = options
   const { hasLocalDatabase = true, credentials = defaultProvider(), damage } = options
-  const observer = new BucketState(metrics)
+  const observer = new BucketState({ metrics })
   const client = new S3Client({ bucket, clock, credentials, timeouts, observer, collectYoung })
   if (incidents) observer.watch(incidents, client)
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })

@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream'
 import type { MemoryReservation } from '../../../packages/http-server/clients/client-memory.ts'
 import { type BodyReader, FULL_READ_BYTES } from '../../../packages/http-server/http-handler.ts'
-import {
-  type MemoryBudget,
-  SecondChanceCache,
-} from '../../../packages/http-server/memory/second-chance-cache.ts'
+import { SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import type { Blobs, ByteRange } from '../../blobs/blobs.ts'
 import type { CodedContent } from '../../blobs/content-coding.ts'
+import { Component } from '../../lib/component.ts'
 import { readInjected } from '../../sites/page-metadata/injected-document.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import type { BlobSlice } from '../response.ts'
@@ -31,22 +29,14 @@ type OnError = ((error: unknown) => void) | undefined
 const NO_BYTES = Buffer.alloc(0)
 
 /** File contents: from the cache, otherwise from the blobs. An empty file has none. */
-export class BodyCache {
-  readonly #blobs: Blobs
-  readonly #budget: MemoryBudget
-  readonly #cache: SecondChanceCache<Buffer>
+export class BodyCache extends Component<Pick<EdgeOptions, 'blobs' | 'budget'>> {
+  readonly #cache = new SecondChanceCache<Buffer>(this.parts.budget)
   readonly #reads = new Map<string, Promise<Buffer | undefined>>()
   /**
    * Offsets from which recent requests read each chunk. Only a repeated request caches a chunk, so a single download,
    * whole or in ranges, does not evict frequent files.
    */
   readonly #requestedFrom = new Map<string, number>()
-
-  constructor({ blobs, budget }: Pick<EdgeOptions, 'blobs' | 'budget'>) {
-    this.#blobs = blobs
-    this.#budget = budget
-    this.#cache = new SecondChanceCache(budget)
-  }
 
   /** The requested bytes, when they are cached as a whole. */
   peek(content: BlobSlice): Buffer | undefined {
@@ -89,7 +79,7 @@ export class BodyCache {
   ): Promise<ChunkReader | undefined> {
     // A chunk may not have been compared with a hash: of a damaged object that was replaced, none is served.
     const name = `${cacheKey(content)} ${content.location?.object}`
-    const isCacheable = content.size <= this.#budget.limit / 4
+    const isCacheable = content.size <= this.parts.budget.limit / 4
     const start = content.range?.start ?? 0
     const source = {
       peek: (number: number) => this.#cache.get(`${name}:${number}`),
@@ -98,8 +88,8 @@ export class BodyCache {
         if (isCacheable && this.#isRequestedAgain(key, Math.max(0, start - number * FULL_READ_BYTES)))
           this.#cache.set(key, toOwnBuffer(bytes), bytes.length + BUFFER_BYTES)
       },
-      streamBytes: this.#blobs.streamBytes,
-      read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
+      streamBytes: this.parts.blobs.streamBytes,
+      read: (start: number, end: number) => streamContent(this.parts.blobs, content, { start, end }),
       onError,
     }
     return begin(new ChunkReader(content, source, memory))
@@ -109,8 +99,8 @@ export class BodyCache {
     content: BlobSlice,
     { memory, ...options }: { coded: CodedContent; memory: MemoryReservation | undefined; onError: OnError },
   ): Promise<DecodedReader | undefined> {
-    const read = () => openContent(this.#blobs, content)
-    return begin(new DecodedReader({ ...options, read, streamBytes: this.#blobs.streamBytes }, memory))
+    const read = () => openContent(this.parts.blobs, content)
+    return begin(new DecodedReader({ ...options, read, streamBytes: this.parts.blobs.streamBytes }, memory))
   }
 
   #isRequestedAgain(key: string, offset: number): boolean {
@@ -131,7 +121,7 @@ export class BodyCache {
 
   /** Content of another length is treated as absent: it is not what was published. */
   async #load(content: BlobSlice): Promise<Buffer | undefined> {
-    const bytes = await readContent(this.#blobs, content)
+    const bytes = await readContent(this.parts.blobs, content)
     if (bytes?.length !== content.size) return undefined
     this.#cache.set(cacheKey(content), bytes, content.size + BUFFER_BYTES)
     return bytes

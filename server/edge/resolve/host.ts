@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { hostName } from '../../../packages/http-server/host-name.ts'
+import { Component } from '../../lib/component.ts'
 import type { CacheSlot } from '../../lib/loading-cache.ts'
 import { memoize } from '../../lib/memoize.ts'
 import { isId } from '../../lib/tokens.ts'
@@ -27,15 +28,10 @@ const MEMO_BOUNDS = { maxEntries: 20_000, maxKeyLength: 100 }
 const DOMAIN_PATTERN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
 /** Parses Host headers (contract, "Serving"), ignoring case, port and a trailing dot. */
-export class Hosts {
-  readonly #apiHost: string
-  readonly #siteSuffix: string
+export class Hosts extends Component<Pick<UrlBuilder, 'base' | 'siteDomain'>> {
+  readonly #apiHost = hostName(new URL(this.parts.base).host)
+  readonly #siteSuffix = `.${this.parts.siteDomain.toLowerCase()}`
   readonly #parseMemoized = memoize((header) => this.#parse(header), MEMO_BOUNDS)
-
-  constructor(addresses: UrlBuilder) {
-    this.#apiHost = hostName(new URL(addresses.base).host)
-    this.#siteSuffix = `.${addresses.siteDomain.toLowerCase()}`
-  }
 
   /** IP addresses and single labels belong to the service: machines of a local network use them. */
   read(header: string | undefined): Host {

@@ -1,4 +1,5 @@
 import type { RequestLike } from '../../../packages/http-server/clients/client-ip.ts'
+import { Component } from '../../lib/component.ts'
 import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
@@ -93,31 +94,23 @@ const PROXY_LOOKUPS = { running: 8, waiting: 1000 }
  * Caches until `invalidate`: a warm visit needs no query. The cache entry of a site owns those of its versions and
  * domains, and that of a domain owns the name that redirects to it.
  */
-export class SiteResolver {
-  readonly #options: SiteResolverOptions
-  readonly #previewTokens: PreviewTokens
-  readonly #reviewGrants: PreviewTokens
+export class SiteResolver extends Component<SiteResolverOptions> {
+  readonly #previewTokens = new PreviewTokens(this.parts.secret, 'link')
+  readonly #reviewGrants = new PreviewTokens(this.parts.secret, 'review')
   readonly #proxyLookups = new Semaphore(PROXY_LOOKUPS)
   /** By slug, `<version id or preview name>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
-  readonly #cache: LoadingCache<CachedHost>
-
-  constructor(options: SiteResolverOptions) {
-    this.#options = options
-    this.#previewTokens = new PreviewTokens(options.secret, 'link')
-    this.#reviewGrants = new PreviewTokens(options.secret, 'review')
-    this.#cache = new LoadingCache({
-      breaker: options.breaker,
-      budget: options.budget,
-      load: (key, getOwner) => this.#load(key, getOwner),
-      bytes: estimateBytes,
-      isNegative,
-      improveAfterMs,
-      onReplace: (before, after) => {
-        const [former, table] = [tableOf(before), tableOf(after)]
-        if (former && table) options.onReplace?.(former, table)
-      },
-    })
-  }
+  readonly #cache = new LoadingCache({
+    breaker: this.parts.breaker,
+    budget: this.parts.budget,
+    load: (key, getOwner) => this.#load(key, getOwner),
+    bytes: estimateBytes,
+    isNegative,
+    improveAfterMs,
+    onReplace: (before, after) => {
+      const [former, table] = [tableOf(before), tableOf(after)]
+      if (former && table) this.parts.onReplace?.(former, table)
+    },
+  })
 
   /**
    * A promise only when the host is not cached. It rejects with UNAVAILABLE when the store is unreachable, and when
@@ -127,8 +120,8 @@ export class SiteResolver {
   resolve(host: Host, isSecure: boolean, client: RequestLike | undefined): Resolution | Promise<Resolution> {
     if (host.kind === 'service' || host.kind === 'unknown') return NOT_FOUND
     const { slot } = host
-    if (!isSecure && host.kind !== 'domain' && this.#options.https?.coversSites())
-      return this.#redirect(`${slot.key}.${this.#options.addresses.siteDomain}`, true, true)
+    if (!isSecure && host.kind !== 'domain' && this.parts.https?.coversSites())
+      return this.#redirect(`${slot.key}.${this.parts.addresses.siteDomain}`, true, true)
     const cached = this.#cache.peekSlot(slot)
     if (cached && cached.kind !== 'by-scheme') return cached
     if (cached && !this.#hasExpired(cached)) return select(cached, isSecure)
@@ -141,20 +134,20 @@ export class SiteResolver {
     if (names === undefined) this.#cache.markStale()
     else {
       for (const name of names) this.#cache.invalidate(name, effects.get(name))
-      this.#options.missLimiter.addKnown(names)
+      this.parts.missLimiter.addKnown(names)
     }
   }
 
   async #resolveCold(key: string, isSecure: boolean, client: RequestLike | undefined): Promise<Resolution> {
     if (this.#cache.isLoading(key)) return select(await this.#cache.get(key), isSecure)
-    const { missLimiter, clientIp } = this.#options
+    const { missLimiter, clientIp } = this.parts
     const load = () => this.#cache.get(key)
     if (!client) return select(await this.#proxyLookups.run(load), isSecure)
     return select(await missLimiter.run(key, clientIp(client), load, isNegative), isSecure)
   }
 
   #hasExpired({ expiresAt }: ResolvedByScheme): boolean {
-    return expiresAt !== undefined && this.#options.clock() >= expiresAt
+    return expiresAt !== undefined && this.parts.clock() >= expiresAt
   }
 
   async #load(key: string, getOwner: GetOwner<CachedHost>): Promise<CachedHost> {
@@ -170,7 +163,7 @@ export class SiteResolver {
     slug: string,
     requested: { withLive: boolean; version?: VersionReference },
   ): Promise<ServedSite | undefined> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     return store.read.serving.findSite(slug, { now: clock(), ...requested })
   }
 
@@ -195,7 +188,7 @@ export class SiteResolver {
       reviewKey,
       title: passwordHash === null ? null : site.title,
       preview: false,
-      table: await buildLiveSite(found, this.#options),
+      table: await buildLiveSite(found, this.parts),
     }
   }
 
@@ -209,10 +202,10 @@ export class SiteResolver {
     if (!found?.requested) return { ...site, preview: true, table: undefined }
     const { id, previewUntil, liveReload } = found.requested
     if (isId(label)) {
-      const table = await buildPreviewSite(found, this.#options)
+      const table = await buildPreviewSite(found, this.parts)
       return { ...site, preview: true, table, previewUntil: versionEnd(found.requested) }
     }
-    const table = await buildPreviewSite(found, this.#options, ...(liveReload ? [reloadTag(id)] : []))
+    const table = await buildPreviewSite(found, this.parts, ...(liveReload ? [reloadTag(id)] : []))
     return {
       ...{ ...site, preview: true, table },
       previewUntil: previewUntil ?? undefined,
@@ -224,7 +217,7 @@ export class SiteResolver {
     if (site.kind === 'expired') return EXPIRED_PREVIEW
     if (site.kind === 'suspended') return { ...site, preview: true }
     if (site.kind === 'not-found') return NOT_FOUND
-    const current = await this.#options.store.read.sites.findCurrentName(slug)
+    const current = await this.parts.store.read.sites.findCurrentName(slug)
     return current ? this.#redirectToSite(`${label}--${current}`, false) : NOT_FOUND
   }
 
@@ -235,28 +228,28 @@ export class SiteResolver {
     const isReview = isReviewGrant(token)
     const tokens = isReview ? this.#reviewGrants : this.#previewTokens
     const claims = { slug, passwordHash, ...(isReview && { reviewKey }) }
-    const versions = await this.#options.store.read.versions.bySlug(slug)
+    const versions = await this.parts.store.read.versions.bySlug(slug)
     const version = versions.find(
       ({ id, state }) => state === 'ready' && tokens.verify(token, { ...claims, versionId: id }),
     )
     const found = version && (await this.#find(slug, { withLive: false, version: { id: version.id } }))
     if (!found?.requested) return { ...site, preview: true, table: undefined }
-    const table = await buildPreviewSite(found, this.#options)
+    const table = await buildPreviewSite(found, this.parts)
     const previewUntil = Math.min(readPreviewExpiry(token)!, versionEnd(found.requested) ?? Infinity)
-    const { reviewFrames } = this.#options
-    const framed = isReview ? await buildPreviewSite(found, this.#options, reviewFrames.tag) : undefined
+    const { reviewFrames } = this.parts
+    const framed = isReview ? await buildPreviewSite(found, this.parts, reviewFrames.tag) : undefined
     return { ...site, preview: true, table, framed, passwordHash: null, title: null, previewUntil }
   }
 
   #suspended({ publicReason }: Suspension): SuspendedSite {
-    const { addresses, config, pages } = this.#options
+    const { addresses, config, pages } = this.parts
     const contact = config.reportEmail === '' ? undefined : `mailto:${config.reportEmail}`
     const page = pages.suspended({ publicReason, contact, service: addresses.base })
     return { kind: 'suspended', preview: false, page }
   }
 
   async #loadFormerName(renamedTo: string): Promise<CachedHost> {
-    const { addresses, https, store, clock } = this.#options
+    const { addresses, https, store, clock } = this.parts
     const http = this.#redirectToSite(renamedTo, false)
     if (!https || https.coversSites()) return http
     const certificate = await store.read.certificates.findSummary(`${renamedTo}.${addresses.siteDomain}`)
@@ -268,7 +261,7 @@ export class SiteResolver {
 
   /** `isCovered`: whether the host has a certificate of its own. */
   #redirectToSite(label: string, isCovered: boolean): Redirect {
-    const { addresses, https } = this.#options
+    const { addresses, https } = this.parts
     if (https && !https.coversSites())
       return this.#redirect(`${label}.${addresses.siteDomain}`, isCovered, false)
     return { kind: 'redirect', origin: new URL(addresses.site(label)).origin, isSameName: false }
@@ -276,7 +269,7 @@ export class SiteResolver {
 
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */
   async #loadDomain(domain: string, getOwner: GetOwner<CachedHost>): Promise<CachedHost> {
-    const { store, https, clock } = this.#options
+    const { store, https, clock } = this.parts
     const found = await store.read.serving.findDomain(domain, clock())
     if (!found) return NOT_FOUND
     const { name, certificateNotAfter } = found
@@ -299,7 +292,7 @@ export class SiteResolver {
   }
 
   #redirect(name: string, isCovered: boolean, isSameName: boolean): Redirect {
-    const { https, addresses } = this.#options
+    const { https, addresses } = this.parts
     if (!https) return { kind: 'redirect', origin: addresses.customDomainOrigin(name), isSameName }
     const port = https.port === 443 ? '' : `:${https.port}`
     const origin = isCovered ? `https://${name}${port}` : `http://${name}`

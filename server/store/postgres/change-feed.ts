@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Component } from '../../lib/component.ts'
 import { Metrics } from '../../lib/metrics.ts'
 import { ChangeSet } from '../store.ts'
 import type { Connection } from './client.ts'
@@ -42,13 +43,15 @@ interface PollRow {
  * the poll before: sequence numbers would miss a transaction that commits after a later one. NOTIFY only makes the next
  * poll earlier; behind a transaction pooler, which has no session that listens, nothing does.
  */
-export class ChangeFeed implements AsyncDisposable {
-  readonly #options: ChangeFeedOptions
-  readonly #metrics: Metrics
+export class ChangeFeed extends Component<ChangeFeedOptions> implements AsyncDisposable {
+  readonly #metrics = this.parts.metrics ?? new Metrics()
   /** Transactions of this process, whose listeners `write` notifies itself. */
   readonly #own = new Set<string>()
-  readonly #timer: PollTimer
-  readonly #trimmer: ChangeTrimmer
+  readonly #timer = new PollTimer(this.parts.pollIntervalMs, async () => {
+    await this.poll()
+    this.#trimmer.trim()
+  })
+  readonly #trimmer = new ChangeTrimmer(this.parts)
   #connection: (Connection & Disposable) | undefined
   #snapshot: string | undefined
   #epoch: string | undefined
@@ -57,13 +60,7 @@ export class ChangeFeed implements AsyncDisposable {
   #clockOffsetMs = 0
 
   constructor(options: ChangeFeedOptions) {
-    this.#options = options
-    this.#metrics = options.metrics ?? new Metrics()
-    this.#timer = new PollTimer(options.pollIntervalMs, async () => {
-      await this.poll()
-      this.#trimmer.trim()
-    })
-    this.#trimmer = new ChangeTrimmer(options.pool)
+    super(options)
     this.#metrics.addRead('slipway_store_feed_lag_seconds', () => Math.round(this.silenceMs()) / 1000)
   }
 
@@ -110,7 +107,7 @@ export class ChangeFeed implements AsyncDisposable {
   }
 
   async #poll(): Promise<void> {
-    const { pool, pollTimeoutMs } = this.#options
+    const { pool, pollTimeoutMs } = this.parts
     try {
       const connection = await this.#connect()
       const startedAt = performance.now()
@@ -141,7 +138,7 @@ export class ChangeFeed implements AsyncDisposable {
     for (const [xid, name, effect] of row.changes) if (!own.has(xid)) others.add(name, effect)
     if (this.#snapshot !== undefined) {
       if (!isComplete) this.#metrics.counter('slipway_store_feed_resets_total').add()
-      if (!isComplete || others.size > 0) await this.#options.notify(isComplete ? others : undefined)
+      if (!isComplete || others.size > 0) await this.parts.notify(isComplete ? others : undefined)
     }
     this.#snapshot = row.seen
     this.#epoch = epoch
@@ -149,11 +146,11 @@ export class ChangeFeed implements AsyncDisposable {
 
   async #connect(): Promise<Connection> {
     if (this.#connection) return this.#connection
-    const connection = await this.#options.pool.connect()
+    const connection = await this.parts.pool.connect()
     this.#connection = connection
     if (!connection.isSession) return connection
     connection.onNotification(() => this.#timer.hint())
-    await connection.query({ text: `listen ${CHANNEL}` }, this.#options.pollTimeoutMs)
+    await connection.query({ text: `listen ${CHANNEL}` }, this.parts.pollTimeoutMs)
     return connection
   }
 
@@ -161,7 +158,7 @@ export class ChangeFeed implements AsyncDisposable {
   async #beginEpoch(): Promise<string | undefined> {
     const text = 'insert into feed_epoch (id) values ($1) on conflict do nothing returning id'
     const query = { text, values: [randomUUID()] }
-    const { rows } = await this.#connection!.query<{ id: string }>(query, this.#options.pollTimeoutMs)
+    const { rows } = await this.#connection!.query<{ id: string }>(query, this.parts.pollTimeoutMs)
     return rows[0]?.id
   }
 }
@@ -222,13 +219,8 @@ class PollTimer implements Disposable {
 }
 
 /** Deletes old changes. Any node may do so at any time. */
-class ChangeTrimmer {
-  readonly #pool: PrimaryPool
+class ChangeTrimmer extends Component<Pick<ChangeFeedOptions, 'pool'>> {
   #trimmedAt = performance.now()
-
-  constructor(pool: PrimaryPool) {
-    this.#pool = pool
-  }
 
   trim(): void {
     if (performance.now() - this.#trimmedAt < TRIM_INTERVAL_MS) return
@@ -238,7 +230,7 @@ class ChangeTrimmer {
       update changes_trimmed
       set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))
       returning set_config('synchronous_commit', 'off', true)`
-    const trimming = this.#pool.use(
+    const trimming = this.parts.pool.use(
       (connection) => connection.query({ text }, TRIM_TIMEOUT_MS),
       'transaction',
     )

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { Component } from '../../lib/component.ts'
 import type { Deadlines } from '../../lib/deadlines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { Turns } from '../../lib/turns.ts'
@@ -39,30 +40,25 @@ const MAX_RETRY_PAUSE_MS = 20
  * or a serialization failure is repeated; a commit whose answer is lost never is. While the server does not confirm
  * commits, durable writes are rejected before they begin.
  */
-export class Writer {
-  readonly #options: WriterOptions
+export class Writer extends Component<WriterOptions> {
   readonly #writing = new Set<Promise<unknown>>()
   /** Each commits without waiting for the disk. */
-  readonly #statements: Queries
+  readonly #statements = createQueries(
+    createKysely((query) =>
+      this.parts.pool.use((connection) => this.#executeRelaxed(connection, query), 'statement'),
+    ),
+  )
   readonly #turns = new Turns()
-
-  constructor(options: WriterOptions) {
-    this.#options = options
-    const { pool } = options
-    this.#statements = createQueries(
-      createKysely((query) => pool.use((connection) => this.#executeRelaxed(connection, query), 'statement')),
-    )
-  }
 
   write<T>(
     durability: Durability,
     scope: WriteScope,
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<T> {
-    const { pool, hints, notify, timeouts } = this.#options
+    const { pool, hints, notify, timeouts } = this.parts
     const locks = lockKeys(scope)
     return this.#track(async () => {
-      const { signal } = this.#options.commits
+      const { signal } = this.parts.commits
       const wait = { timeoutMs: timeouts.queue, signal: durability === 'durable' ? signal : undefined }
       const { result, changed } = await this.#turns.run(locks, wait, (extend) =>
         this.#repeat(() => {
@@ -105,7 +101,7 @@ export class Writer {
   #commitFor(durability: Durability): Commit {
     if (!isDurable(durability)) return 'off'
     if (durability === 'available') return 'local'
-    this.#options.commits.signal.throwIfAborted()
+    this.parts.commits.signal.throwIfAborted()
     return 'on'
   }
 
@@ -114,7 +110,7 @@ export class Writer {
    * confirm commits.
    */
   async #replicate(): Promise<void> {
-    const { pool, commits, timeouts } = this.#options
+    const { pool, commits, timeouts } = this.parts
     const { signal } = commits
     if (signal.aborted) return
     const query = { text: REPLICATED, isCommit: true }
@@ -147,7 +143,7 @@ export class Writer {
         return await work()
       } catch (error) {
         if (!isRepeatable(error) || attempt === MAX_ATTEMPTS) throw error
-        this.#options.metrics.counter('slipway_store_repeated_writes_total').add()
+        this.parts.metrics.counter('slipway_store_repeated_writes_total').add()
         await pause(Math.random() * MAX_RETRY_PAUSE_MS * attempt)
       }
     }
@@ -158,7 +154,7 @@ export class Writer {
     begin: Begin,
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<{ result: T; changed: ChangeSet }> {
-    const { feed, notify, timeouts, commits } = this.#options
+    const { feed, notify, timeouts, commits } = this.parts
     const deadline = performance.now() + timeouts.transaction
     const statementMs = timeouts.statement + STATEMENT_MARGIN_MS
     const query: typeof connection.query = (query, timeoutMs) =>
@@ -192,7 +188,7 @@ export class Writer {
     const setting = "set_config('synchronous_commit', 'off', true) as set_durability"
     const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
     const sent = { ...query, text, isCancelable: true }
-    const result = await connection.query<{ set_durability?: string }>(sent, this.#options.timeouts.read)
+    const result = await connection.query<{ set_durability?: string }>(sent, this.parts.timeouts.read)
     for (const row of result.rows) delete row.set_durability
     return result
   }
