@@ -65,15 +65,10 @@ export class Invitations extends Component<InvitationsParts> {
   }
 
   /** In the order of addresses, without expired ones. */
-  async list({
-    limit,
-    cursor = '',
-  }: {
-    limit: number
-    cursor?: string | undefined
-  }): Promise<AdminPage<ListedInvitation>> {
+  async list(page: { limit: number; cursor?: string | undefined }): Promise<AdminPage<ListedInvitation>> {
     const { store, clock } = this.parts
-    const found = await store.read.invitations.list(clock(), { after: cursor, limit: limit + 1 })
+    const { limit, cursor: after = '' } = page
+    const found = await store.read.invitations.list(clock(), { after, limit: limit + 1 })
     const rows = found.slice(0, limit).map(toListed)
     return { rows, nextCursor: found.length > limit ? rows.at(-1)!.email : null }
   }

@@ -1,9 +1,8 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { listPages } from '../lib/list-pages.ts'
-import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import { INDEPENDENT } from '../store/store.ts'
+import { deleteInSteps, INDEPENDENT } from '../store/store.ts'
 import { SALT_GRACE_MS } from './visit-recorder.ts'
 
 /** Days that can be queried, plus the current one. */
@@ -29,13 +28,9 @@ export async function pruneVisits(options: VisitSweepParts): Promise<number> {
   const today = Math.floor(now / DAY_MS) * DAY_MS
   const open = Math.floor((now - SALT_GRACE_MS) / DAY_MS) * DAY_MS
   const salts = await store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSalts(open))
-  const visitors = await repeatUntilEmpty(() =>
-    store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteVisitors(open)),
-  )
+  const visitors = await deleteInSteps(store, (tx) => tx.visits.deleteVisitors(open))
   const before = today - (RETENTION_DAYS - 1) * DAY_MS
-  const old = await repeatUntilEmpty(() =>
-    store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteBefore(before)),
-  )
+  const old = await deleteInSteps(store, (tx) => tx.visits.deleteBefore(before))
   return salts + visitors + old
 }
 
@@ -70,9 +65,7 @@ async function deleteVisitsOfDeletedSites({ store }: VisitSweepParts): Promise<n
   let dropped = 0
   for await (const slugs of listPages((after) => store.read.visits.sitesWithVisits(after, SITES_PER_QUERY))) {
     for (const slug of await store.read.visits.deletedAmong(slugs))
-      dropped += await repeatUntilEmpty(() =>
-        store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSite(slug)),
-      )
+      dropped += await deleteInSteps(store, (tx) => tx.visits.deleteSite(slug))
     await turnOfTheLoop()
   }
   return dropped

@@ -18,6 +18,7 @@ import {
 } from '../../protocol/quantity.ts'
 import { isRedirectUri, type KnownClient } from '../accounts/oauth/clients.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
+import { attempt } from '../lib/attempt.ts'
 import { findSecretProblem } from '../lib/tokens.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
@@ -483,12 +484,11 @@ function isProgram(path: string): boolean {
 }
 
 function isFile(path: string, mode: number): boolean {
-  try {
+  const stats = attempt(() => {
     accessSync(path, mode)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
+    return statSync(path)
+  })
+  return stats?.isFile() === true
 }
 
 /** Loopback, RFC 1918, RFC 4193 and link-local addresses. */

@@ -6,13 +6,12 @@ import { counterKeys } from '../accounts/rate-limits.ts'
 import { type DomainCertificates, writeWithDomains } from '../domains/status.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
-import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { AccountRemoval } from '../operations/moderation/removals.ts'
 import type { Parts } from '../parts.ts'
 import { endReviewsOf } from '../sites/reviews/access.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { Queries } from '../store/queries.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import { deleteInSteps, type Store, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { accountHolder } from '../store/tables/usage.ts'
 import { listDue, processEach } from './process-each.ts'
@@ -84,9 +83,7 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
   }
 
   async #deleteInSteps(id: string, store: Store): Promise<void> {
-    await repeatUntilEmpty(() =>
-      store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteOfAccount(id, RECORDS_PER_TRANSACTION)),
-    )
+    await deleteInSteps(store, ({ oauth }) => oauth.deleteOfAccount(id, RECORDS_PER_TRANSACTION))
     while (!(await this.#deleteNext(id, store)));
   }
 

@@ -7,7 +7,6 @@ import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import { pruneActivity } from '../operations/administration/activity.ts'
-import type { AuditLog } from '../operations/administration/audit-log.ts'
 import { countFigures } from '../operations/administration/figures.ts'
 import type { Blocks } from '../operations/moderation/blocks.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
@@ -22,7 +21,7 @@ import { deleteVersions, writeWithPending } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { SiteEnd } from '../store/queries/sites.ts'
 import type { Queries } from '../store/queries.ts'
-import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import { deleteInSteps, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../store/tables/nodes.ts'
 import { COUNTER_RETENTION_MS } from '../store/tables/usage.ts'
 import type { AccountDeletion } from './account-deletion.ts'
@@ -37,7 +36,6 @@ export interface SweepParts extends Pick<Parts, 'store' | 'blobs' | 'clock' | 'l
   precompressor: Precompressor
   domains: DomainService
   accountDeletion: AccountDeletion
-  auditLog: AuditLog
   blocks: Blocks
   contentScan: ContentScan
   reports: Reports
@@ -80,6 +78,9 @@ const OBJECTS_PER_REQUEST = 1000
 
 /** Failed requests after which a run ends: the bucket is probably unavailable. */
 const MAX_FAILED_REQUESTS = 3
+
+/** Of the audit log: longer than a year, so that yearly work can be compared. */
+const ENTRY_LIFETIME_MS = 400 * DAY_MS
 
 /** How long an expired key stays in the list of keys. */
 const EXPIRED_KEY_LIFETIME_MS = 7 * DAY_MS
@@ -160,7 +161,8 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   'audit-log': {
     intervalSeconds: DAY_SECONDS,
     description: 'deletes entries of the audit log after 400 days',
-    run: ({ auditLog, clock, store }) => auditLog.prune(store, clock()),
+    run: ({ clock, store }) =>
+      deleteInSteps(store, ({ audit }) => audit.deleteBefore(clock() - ENTRY_LIFETIME_MS, ROWS_PER_DELETION)),
   },
   figures: {
     intervalSeconds: 600,
@@ -171,7 +173,8 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   programs: {
     intervalSeconds: 600,
     description: 'deletes expired codes, tokens and registrations of programs',
-    run: deleteExpiredOAuthRecords,
+    run: ({ store, clock }) =>
+      deleteInSteps(store, ({ oauth }) => oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION)),
   },
   domains: {
     intervalSeconds: 5,
@@ -373,16 +376,8 @@ const EXPIRED_SIGN_INS: ((tx: WriteTransaction, now: number) => Promise<number>)
 async function deleteExpiredSignIns({ store, clock }: SweepParts): Promise<number> {
   const now = clock()
   let deleted = 0
-  for (const expire of EXPIRED_SIGN_INS)
-    deleted += await repeatUntilEmpty(() => store.write('relaxed', INDEPENDENT, (tx) => expire(tx, now)))
+  for (const expire of EXPIRED_SIGN_INS) deleted += await deleteInSteps(store, (tx) => expire(tx, now))
   return deleted
-}
-
-/** In small transactions: programs register without an account. */
-async function deleteExpiredOAuthRecords({ store, clock }: SweepParts): Promise<number> {
-  return repeatUntilEmpty(() =>
-    store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION)),
-  )
 }
 
 /** Deletes sites that are still due within the transaction: a concurrent publish wins. */

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { attempt } from './attempt.ts'
 import { Component } from './component.ts'
 import { deriveKeys, type Secrets } from './tokens.ts'
 
@@ -47,10 +48,6 @@ function decrypt(key: Buffer, sealed: string, aad: string): string | undefined {
   })
   decipher.setAAD(Buffer.from(aad))
   decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-  try {
-    const body = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES))
-    return Buffer.concat([body, decipher.final()]).toString('utf8')
-  } catch {
-    return undefined
-  }
+  const body = bytes.subarray(NONCE_BYTES, -TAG_BYTES)
+  return attempt(() => Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8'))
 }

@@ -1,4 +1,5 @@
 import type { ChangeEffect } from '../lib/loading-cache.ts'
+import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { Queries } from './queries.ts'
 
 export interface WriteTransaction extends Queries {
@@ -54,6 +55,14 @@ export interface WriteScope {
 }
 
 export const INDEPENDENT: WriteScope = Object.freeze({})
+
+/** Deletes some rows in a transaction, which is repeated until none is left; returns the number of rows. */
+export function deleteInSteps(
+  store: Pick<Store, 'write'>,
+  deleteSome: (tx: WriteTransaction) => Promise<number>,
+): Promise<number> {
+  return repeatUntilEmpty(() => store.write('relaxed', INDEPENDENT, deleteSome))
+}
 
 /**
  * The metadata of the service.

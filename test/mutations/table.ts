@@ -244,7 +244,7 @@ const ROWS: readonly Row[] = [
   ['forgets the right password before its 30 days', 'server/edge/password/password-gate.ts', 'COOKIE_TTL_SECONDS', '30 * DAY_SECONDS', '27 * DAY_SECONDS', 'test/edge/password.test.ts'],
   ['gives up a domain before its week', 'server/domains/schedule.ts', 'RESERVATION_MS', '7 * DAY_MS', '6 * DAY_MS', 'test/domains/claims.test.ts', 'test/domains/lifecycle.test.ts', 'test/domains/following.test.ts'],
   ['reminds of an expiry later than it should', 'server/operations/notices/notices.ts', 'REMINDER_LEAD_MS', '6 * HOUR_MS', '5 * HOUR_MS', 'test/operator/sweeps.test.ts'],
-  ['forgets audit entries before 400 days', 'server/operations/administration/audit-log.ts', 'ENTRY_LIFETIME_MS', '400 * DAY_MS', '360 * DAY_MS', 'test/operator/sweeps.test.ts', 'test/api/admin.test.ts'],
+  ['forgets audit entries before 400 days', 'server/jobs/jobs.ts', 'ENTRY_LIFETIME_MS', '400 * DAY_MS', '360 * DAY_MS', 'test/operator/sweeps.test.ts', 'test/api/admin.test.ts'],
   ['keeps reports for longer than it says', 'server/operations/moderation/reports.ts', 'RETENTION_MS', '180 * DAY_MS', '198 * DAY_MS', 'test/api/moderation.test.ts', 'test/operator/sweeps.test.ts'],
   ['counts visits of fewer than 30 days for administrators', 'server/operations/administration/figures.ts', 'VISITS_MS', '30 * DAY_MS', '27 * DAY_MS', 'test/api/admin.test.ts'],
   ['forgets a sign-in source before half a year', 'server/store/queries/sign-ins.ts', 'SOURCE_LIFETIME_MS', '180 * DAY_MS', '162 * DAY_MS', 'test/store/sqlite.test.ts'],

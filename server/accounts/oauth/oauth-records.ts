@@ -1,10 +1,9 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 import { Component } from '../../lib/component.ts'
-import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { encodeFields, hashToken, newSessionToken, Signer } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
-import { type Durability, INDEPENDENT, type Store } from '../../store/store.ts'
+import { type Durability, deleteInSteps, type Store } from '../../store/store.ts'
 import type { OAuthRecord } from '../../store/tables/keys.ts'
 
 /** The library's record of an access is a Grant. */
@@ -55,9 +54,7 @@ async function startAccess(
 }
 
 export async function deleteTokens(store: Store, grantHash: string): Promise<void> {
-  await repeatUntilEmpty(() =>
-    store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteOfGrant(grantHash, RECORDS_PER_STATEMENT)),
-  )
+  await deleteInSteps(store, ({ oauth }) => oauth.deleteOfGrant(grantHash, RECORDS_PER_STATEMENT))
 }
 
 /** The hash of a grant, what distinguishes its tokens, and a MAC over both: 32 bytes each, in base64url. */

@@ -7,38 +7,36 @@ import type { SharedSetting } from '../../store/tables/nodes.ts'
 
 /** Settings that all nodes should have. Nodes start despite differences, because settings change node by node. */
 export class FleetSettings {
-  /** By name, that of the present secret first. Signed, because a value may be guessed. */
-  readonly #own: ReadonlyMap<string, readonly [string, ...string[]]>
+  /** Signed, because a value may be guessed. */
+  readonly #own: readonly Fingerprint[]
 
   constructor(config: Config, secret: Secrets) {
     const signer = new Signer(secret, 'fleet settings')
-    this.#own = new Map(
-      FLEET_KEYS.map((key) => {
-        const { name } = settings[key]
-        return [name, signer.signAll([name, serialize(config[key])])]
-      }),
-    )
+    this.#own = FLEET_KEYS.map((key) => {
+      const { name } = settings[key]
+      return { name, accepted: signer.signAll([name, serialize(config[key])]) }
+    })
   }
 
   findDifferent(stored: readonly SharedSetting[]): string[] {
-    return stored
-      .filter(({ name, fingerprint }) => !(this.#own.get(name) ?? [fingerprint]).includes(fingerprint))
-      .map(({ name }) => name)
-      .sort()
+    return listDifferent(this.#own, stored).sort()
   }
 
   /** Other nodes then compare their settings with these. */
   async store(store: Store): Promise<void> {
-    await replaceDifferent(
-      store,
-      [...this.#own].map(([name, [fingerprint]]) => ({ name, fingerprint })),
-    )
+    await replaceDifferent(store, this.#own)
   }
 }
 
-async function replaceDifferent(store: Store, own: readonly SharedSetting[]): Promise<void> {
+function listDifferent(own: readonly Fingerprint[], stored: readonly SharedSetting[]): string[] {
+  const isDifferent = ({ name, accepted }: Fingerprint) =>
+    stored.some((one) => one.name === name && !accepted.includes(one.fingerprint))
+  return own.filter(isDifferent).map(({ name }) => name)
+}
+
+async function replaceDifferent(store: Store, own: readonly Fingerprint[]): Promise<void> {
   const stored = new Map((await store.read.sharedSettings.list()).map((one) => [one.name, one.fingerprint]))
-  const different = own.filter(({ name, fingerprint }) => stored.get(name) !== fingerprint)
+  const different = own.map(toStored).filter(({ name, fingerprint }) => stored.get(name) !== fingerprint)
   if (different.length > 0)
     await store.execute('durable', (queries) => queries.sharedSettings.replace(different))
 }
@@ -81,16 +79,12 @@ export async function findDifferentSettings(store: Store, settings: SharedSettin
 }
 
 export function compareSharedSettings(stored: readonly SharedSetting[], settings: SharedSettings): string[] {
-  const isDifferent = ({ name, accepted }: Fingerprint) =>
-    stored.some((one) => one.name === name && !accepted.includes(one.fingerprint))
-  return fingerprints(settings)
-    .filter(isDifferent)
-    .map(({ name }) => name)
+  return listDifferent(fingerprints(settings), stored)
 }
 
 /** All nodes must have these settings from their next start on. */
 export async function replaceSharedSettings(store: Store, settings: SharedSettings): Promise<void> {
-  await replaceDifferent(store, fingerprints(settings).map(toStored))
+  await replaceDifferent(store, fingerprints(settings))
 }
 
 /** What a command uses: where and how data are stored, also the domains, or also limits, lifetimes and so on. */

@@ -9,10 +9,9 @@ import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts
 import { Hosts } from '../../edge/resolve/host.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
-import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import type { Store } from '../../store/store.ts'
+import { deleteInSteps, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import type { Report, ReportedSite, ReportState } from '../../store/tables/moderation.ts'
 import type { Site } from '../../store/tables/sites.ts'
@@ -112,11 +111,8 @@ export class Reports extends Component<ReportsParts> {
    */
   async run(store: Store): Promise<number> {
     const { clock, mail, addresses, branding, email: to } = this.parts
-    await repeatUntilEmpty(() =>
-      store.execute('relaxed', ({ reports }) =>
-        reports.deleteBefore(clock() - RETENTION_MS, ROWS_PER_STATEMENT),
-      ),
-    )
+    const before = clock() - RETENTION_MS
+    await deleteInSteps(store, ({ reports }) => reports.deleteBefore(before, ROWS_PER_STATEMENT))
     if (to === '') return 0
     const sites = await this.#findDue(store)
     if (sites.length === 0 || !(await this.#claimEmail(store))) return 0

@@ -4,12 +4,11 @@ import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
-import { INDEPENDENT, type Store } from '../../store/store.ts'
+import { deleteInSteps, INDEPENDENT, type Store } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import {
   certificateNoticeId,
@@ -93,11 +92,8 @@ export class Notices extends Component<NoticesParts> {
       // A mail server that does not respond now probably does not accept the next email either.
       else if (outcome === 'failed' || ++deferred === MAX_DEFERRED) break
     }
-    await repeatUntilEmpty(() =>
-      store.execute('relaxed', ({ notices }) =>
-        notices.deleteBefore(clock() - RETENTION_MS, ROWS_PER_STATEMENT),
-      ),
-    )
+    const before = clock() - RETENTION_MS
+    await deleteInSteps(store, ({ notices }) => notices.deleteBefore(before, ROWS_PER_STATEMENT))
     return sent
   }
 

@@ -2,11 +2,10 @@ import type { Readable } from 'node:stream'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { DAY_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import type { Store } from '../../store/store.ts'
+import { deleteInSteps, type Store } from '../../store/store.ts'
 
 export interface ScannedFile {
   path: string
@@ -74,9 +73,7 @@ export class ContentScan extends Component<ContentScanParts> {
   /** For a job with its store; returns how many verdicts were deleted. */
   async prune(store: Store): Promise<number> {
     const before = this.parts.clock() - VERDICT_LIFETIME_MS
-    return repeatUntilEmpty(() =>
-      store.execute('relaxed', ({ scans }) => scans.deleteBefore(before, ROWS_PER_STATEMENT)),
-    )
+    return deleteInSteps(store, ({ scans }) => scans.deleteBefore(before, ROWS_PER_STATEMENT))
   }
 
   async #scan(scanner: Scanner, files: readonly ScannedFile[]): Promise<Refusal | 'failed' | undefined> {

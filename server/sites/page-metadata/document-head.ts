@@ -1,5 +1,6 @@
 import { defaultTreeAdapter, Parser, type Token, type DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { MAX_TITLE_LENGTH } from '../../../protocol/api/publish.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 
 /** What a parser finds in a document up to its body, or a little further. */
@@ -123,12 +124,7 @@ function parseCharset(contentType: string): string | undefined {
 }
 
 function findEncoding(label: string | undefined): string | undefined {
-  if (label === undefined) return undefined
-  try {
-    return new TextDecoder(label).encoding
-  } catch {
-    return undefined
-  }
+  return label === undefined ? undefined : attempt(() => new TextDecoder(label).encoding)
 }
 
 export interface DocumentSummary {
@@ -187,9 +183,5 @@ function iconSize(element: Tree.Element): number {
 function sitePath(href: string | undefined, baseUrl: string): string | undefined {
   const url = href ? URL.parse(href, baseUrl) : null
   if (url?.origin !== SITE_ORIGIN) return undefined
-  try {
-    return decodeURIComponent(url.pathname.slice(1)).normalize()
-  } catch {
-    return undefined
-  }
+  return attempt(() => decodeURIComponent(url.pathname.slice(1)).normalize())
 }
