@@ -37,7 +37,6 @@ import { DEADLINES } from './lib/deadlines.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { Overviews } from './operations/administration/activity.ts'
-import { AuditLog } from './operations/administration/audit-log.ts'
 import { Banners } from './operations/administration/banners.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
@@ -179,7 +178,6 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     accountPlans: new AccountPlans(parts),
     invitations: new Invitations({ ...parts, policy: config.signUp }),
     administrators: new Administrators(parts),
-    auditLog: new AuditLog(parts),
     blocklist,
     suspensions: new Suspensions(parts),
     removals: new Removals({ ...parts, certificates, accountDeletion }),

@@ -11,7 +11,6 @@ export function administrationHandlers({
   lists,
   sweepList,
   policies,
-  auditLog,
   accountPlans,
   administrators,
   invitations,
@@ -27,7 +26,7 @@ export function administrationHandlers({
     listSweeps: () => sweepList.show(),
     listNodes: () => lists.nodes(),
     getPolicies: () => policies,
-    listAuditEntries: ({ query }) => auditLog.list(readPage(query)),
+    listAuditEntries: ({ query }) => lists.auditEntries(readPage(query)),
     setPlan: ({ caller, params, body }) => accountPlans.set(auditActor(caller), params.id, body),
     setAdministrator: async ({ caller, params, body: { administrator } }) => {
       await administrators.set(auditActor(caller), params.id, administrator)

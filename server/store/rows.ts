@@ -124,6 +124,15 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return (await this.#change('update', which, [this.#table.toRow(change)], set)) > 0
   }
 
+  /** Adds to a number. */
+  async increase(which: Where<Name>, field: Plain<Name>, by = 1): Promise<void> {
+    const column = this.#table.toColumn(field)
+    const sum = sql`${sql.ref(column)} + ${sql.lit(by)}`
+    await this.#change(`add ${by} to ${field}`, which, [], (db) =>
+      db.updateTable(this.#name).set({ [column]: sum }),
+    )
+  }
+
   /** Returns the number of rows. */
   remove(which: Where<Name> | Filter<Name>): Promise<number> {
     return this.#change('remove', which, [], (db) => db.deleteFrom(this.#name))

@@ -15,7 +15,7 @@ export interface WriteCall {
   name: string
 }
 
-/** All writes of the features, by the durability that is their first argument. */
+/** All writes of the features: by the durability that is their first argument, or with `deleteInSteps`. */
 export function listWrites(): WriteCall[] {
   return globSync('server/**/*.ts', { cwd: root, exclude: ['server/store/**'] }).flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
@@ -26,6 +26,7 @@ export function listWrites(): WriteCall[] {
       MethodDefinition: ({ key, start, end }) =>
         void functions.push({ name: text.slice(key.start, key.end), start, end }),
       CallExpression({ callee, arguments: [first] }) {
+        if (callee.type === 'Identifier' && callee.name === 'deleteInSteps') found.push(callee.start)
         if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return
         if (!['write', 'execute'].includes(callee.property.name) || first === undefined) return
         if (
@@ -56,9 +57,11 @@ export function recordSites(seen: Set<string>): Wrap {
   })
 }
 
-/** The place in `server/` that called the wrapper. */
+const CALLER = /(file:\S*\/server\/(?!store\/store\.ts|lib\/repeat-until-empty\.ts)\S*?):(\d+):\d+/
+
+/** The place in a feature that called the wrapper, itself or with `deleteInSteps`. */
 function findCaller(): string {
-  const [, url, line] = /(file:\S*\/server\/\S*?):(\d+):\d+/.exec(new Error().stack!) ?? []
+  const [, url, line] = CALLER.exec(new Error().stack!) ?? []
   return url === undefined ? 'unknown' : `${relative(root, fileURLToPath(url))}:${line}`
 }
 

@@ -1,3 +1,4 @@
+import type { AuditPage } from '../../../protocol/api/admin/audit.schema.ts'
 import type {
   AdminAccount,
   AdminAccounts,
@@ -15,6 +16,7 @@ import { Component } from '../../lib/component.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { FigureQueries } from '../../store/queries/figures.ts'
+import type { AuditEntry } from '../../store/tables/administration.ts'
 import type { CertificateSummary } from '../../store/tables/certificates.ts'
 import { domainId, type ListKind } from '../../store/tables/figures.ts'
 import { isSilent } from '../fleet/nodes.ts'
@@ -68,6 +70,15 @@ export class Lists extends Component<Pick<Parts, 'store' | 'addresses'>> {
       show: showCertificate,
       position: ({ notAfter, name }) => [notAfter ?? 0, name],
     })
+  }
+
+  /** Of the changes by administrators, newest first. */
+  async auditEntries(page: PageRequest & { target?: string | undefined }): Promise<AuditPage> {
+    const { limit, cursor, target } = page
+    const last = decodeCursor(cursor)
+    const after = last && { at: last[0], id: last[1] }
+    const entries = await this.parts.store.read.audit.list({ limit: limit + 1, target, after })
+    return toPage(entries, { limit, show: showAuditEntry, position: ({ at, id }) => [at, id] })
   }
 
   async nodes(): Promise<AdminNodes> {
@@ -188,6 +199,11 @@ function showCertificate(certificate: CertificateSummary): AdminCertificate {
     failures,
     problem,
   }
+}
+
+function showAuditEntry(entry: AuditEntry): AuditPage['rows'][number] {
+  const { id, at, actor, network, action, target, details } = entry
+  return { id, at: toIso(at), actor, network, action, target, ...(details && { details: { ...details } }) }
 }
 
 function toOwner(id: string | null, email: string | null): AdminSite['owner'] {

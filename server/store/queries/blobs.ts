@@ -331,18 +331,15 @@ export class BlobQueries extends QueryGroup {
   }
 
   async #listBlobObjects(objects: readonly string[]): Promise<(string | null)[]> {
-    const found: { object: string | null }[] = []
+    const found: (string | null)[] = []
     const { byHash = [], byName = [] } = Object.groupBy(objects, (object) =>
       objectHashPrefix(object) === undefined ? 'byName' : 'byHash',
     )
     if (byName.length > 0)
       found.push(
-        ...(await this.db
-          .selectFrom('blobs')
-          .select('object')
-          .where('object', 'in', byName)
-          .where(IS_FOUND_BY_NAME)
-          .execute()),
+        ...(await this.rows('blobs').pluck('object', (all) =>
+          all.where('object', 'in', byName).where(IS_FOUND_BY_NAME),
+        )),
       )
     if (byHash.length > 0) {
       const ranges = byHash.map((object) => {
@@ -355,9 +352,9 @@ export class BlobQueries extends QueryGroup {
           on blobs.hash >= wanted.first and blobs.hash < wanted.past and blobs.object = wanted.object`.execute(
         this.db,
       )
-      found.push(...rows)
+      found.push(...rows.map(({ object }) => object))
     }
-    return found.map(({ object }) => object)
+    return found
   }
 }
 

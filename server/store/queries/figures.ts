@@ -127,9 +127,7 @@ export class FigureQueries extends QueryGroup {
       .selectFrom('sites')
       .leftJoin('accounts', 'accounts.id', 'sites.owner_id')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
-      .leftJoin('figures', (join) =>
-        join.onRef('figures.id', '=', 'sites.slug').on('figures.kind', '=', 'site'),
-      )
+      .leftJoin('figures', (join) => join.on(isCountOf('site', 'sites.slug')))
       .selectAll('sites')
       .select(['accounts.email', 'accounts.suspension as ownerSuspension', 'versions.title as versionTitle'])
       .select(['figures.bytes', 'figures.visits'])
@@ -149,9 +147,7 @@ export class FigureQueries extends QueryGroup {
     if (ids.length === 0) return []
     const rows = await this.db
       .selectFrom('accounts')
-      .leftJoin('figures', (join) =>
-        join.onRef('figures.id', '=', 'accounts.id').on('figures.kind', '=', 'account'),
-      )
+      .leftJoin('figures', (join) => join.on(isCountOf('account', 'accounts.id')))
       .selectAll('accounts')
       .select(['figures.sites', 'figures.bytes', 'figures.visits'])
       .where('accounts.id', 'in', ids)
@@ -164,9 +160,7 @@ export class FigureQueries extends QueryGroup {
     const rows = await this.db
       .selectFrom('domains')
       .leftJoin('accounts', 'accounts.id', 'domains.account_id')
-      .leftJoin('figures', (join) =>
-        join.onRef('figures.id', '=', 'domains.slug').on('figures.kind', '=', 'site'),
-      )
+      .leftJoin('figures', (join) => join.on(isCountOf('site', 'domains.slug')))
       .selectAll('domains')
       .select(['accounts.email', 'figures.bytes', 'figures.visits'])
       .where((e) =>
@@ -225,9 +219,7 @@ export class FigureQueries extends QueryGroup {
     if (ids.length === 0) return { figures: [], last: undefined }
     const owned = await this.db
       .selectFrom('sites')
-      .leftJoin('figures', (join) =>
-        join.onRef('figures.id', '=', 'sites.slug').on('figures.kind', '=', 'site'),
-      )
+      .leftJoin('figures', (join) => join.on(isCountOf('site', 'sites.slug')))
       .select((e) => [
         'sites.owner_id',
         e.fn.countAll<number>().as('sites'),
@@ -250,9 +242,7 @@ export class FigureQueries extends QueryGroup {
     const [domain = '', accountId = ''] = after.split(' ')
     const rows = await this.db
       .selectFrom('domains')
-      .leftJoin('figures', (join) =>
-        join.onRef('figures.id', '=', 'domains.slug').on('figures.kind', '=', 'site'),
-      )
+      .leftJoin('figures', (join) => join.on(isCountOf('site', 'domains.slug')))
       .select(['domain', 'account_id', 'figures.bytes', 'figures.visits'])
       .where((e) => e(e.refTuple('domain', 'account_id'), '>', e.tuple(domain, accountId)))
       .orderBy('domain')
@@ -308,6 +298,10 @@ export class FigureQueries extends QueryGroup {
       found.push(...(await domains.list((all) => all.where('account_id', 'in', ownerIds).limit(limit))))
     return found.map(({ domain, accountId }) => domainId(domain, accountId))
   }
+}
+
+function isCountOf(kind: ListKind, id: string) {
+  return sql<boolean>`figures.id = ${sql.ref(id)} and figures.kind = ${kind}`
 }
 
 /** What was never counted has nothing. */

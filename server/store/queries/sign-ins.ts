@@ -23,21 +23,12 @@ export class SignInQueries extends QueryGroup {
   }
 
   async countAttemptTry(attemptHash: string): Promise<void> {
-    await this.db
-      .updateTable('sign_in_codes')
-      .set((e) => ({ attempt_tries: e('attempt_tries', '+', 1) }))
-      .where('attempt_hash', '=', attemptHash)
-      .execute()
+    await this.#codes.increase({ attemptHash }, 'attemptTries')
   }
 
   /** Counts a wrong try without an attempt token against the codes that the same network requested. */
   async countOpenTry(email: string, network: string): Promise<void> {
-    await this.db
-      .updateTable('sign_in_codes')
-      .set((e) => ({ open_tries: e('open_tries', '+', 1) }))
-      .where('email', '=', email)
-      .where('network', '=', network)
-      .execute()
+    await this.#codes.increase({ email, network }, 'openTries')
   }
 
   async deleteCode(attemptHash: string): Promise<void> {

@@ -144,15 +144,13 @@ export class SiteQueries extends QueryGroup {
   }
 
   /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
-  async listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]> {
-    const sites = this.db.selectFrom('sites').select('slug').orderBy('slug')
-    const held =
-      'ownerId' in holder
-        ? sites
-            .where('owner_id', '=', holder.ownerId)
-            .where((e) => e.or([e('deleted_at', 'is', null), e('kept_until', 'is not', null)]))
-        : sites.where('network', '=', holder.network).where('deleted_at', 'is', null)
-    return (await held.execute()).map(({ slug }) => slug)
+  listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]> {
+    if ('network' in holder)
+      return this.#rows.pluck('slug', { network: holder.network, deletedAt: null }, 'slug')
+    const isKept = sql<boolean>`(deleted_at is null or kept_until is not null)`
+    return this.#rows.pluck('slug', (all) =>
+      all.where('owner_id', '=', holder.ownerId).where(isKept).orderBy('slug'),
+    )
   }
 
   /** Slugs of sites that are due to be deleted, the longest due first. */

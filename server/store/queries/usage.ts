@@ -138,12 +138,7 @@ export class CounterQueries extends QueryGroup {
 
   /** Reverts one `add`; without one it changes nothing. */
   async decrement(caller: string, windowStart: number): Promise<void> {
-    await this.db
-      .updateTable('counters')
-      .set((e) => ({ requests: e('requests', '-', 1) }))
-      .where('caller', '=', caller)
-      .where('window_start', '=', windowStart)
-      .execute()
+    await this.#rows.increase({ caller, windowStart }, 'requests', -1)
   }
 
   async value(caller: string, windowStart: number): Promise<number> {

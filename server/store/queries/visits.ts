@@ -146,29 +146,21 @@ export class VisitQueries extends QueryGroup {
     )
   }
 
-  async visitedOn(day: number, after: string, limit: number): Promise<string[]> {
-    const rows = await this.db
-      .selectFrom('visit_names')
-      .select('slug')
-      .distinct()
-      .where('day', '=', day)
-      .where('slug', '>', after)
-      .orderBy('slug')
-      .limit(limit)
-      .execute()
-    return rows.map(({ slug }) => slug)
+  visitedOn(day: number, after: string, limit: number): Promise<string[]> {
+    return this.#names.pluck('slug', (all) =>
+      all.distinct().where('day', '=', day).where('slug', '>', after).orderBy('slug').limit(limit),
+    )
   }
 
   async sitesOverNameLimit(slugs: readonly string[], day: number, max: number): Promise<string[]> {
-    const rows = await this.db
-      .selectFrom('visit_names')
-      .select('slug')
-      .where('slug', 'in', slugs)
-      .where('day', '=', day)
-      .groupBy(['slug', 'kind'])
-      .having((e) => e(e.fn.countAll(), '>', max))
-      .execute()
-    return [...new Set(rows.map(({ slug }) => slug))]
+    const found = await this.#names.pluck('slug', (all) =>
+      all
+        .where('slug', 'in', slugs)
+        .where('day', '=', day)
+        .groupBy(['slug', 'kind'])
+        .having((e) => e(e.fn.countAll(), '>', max)),
+    )
+    return [...new Set(found)]
   }
 
   async truncateNames(slug: string, day: number, kept: number): Promise<number> {
