@@ -66,7 +66,9 @@ async function publishBody(
   if (!body) throw unknownKind()
   const query = request.query as { claimToken?: string; preview?: string }
   const { claimToken, preview } = withClaimToken(request, query)
-  if (slug === undefined && claimToken !== undefined) throw tokenWithoutSite()
+  // A client that forgot the slug would get a second site.
+  if (slug === undefined && claimToken !== undefined)
+    throw invalidField('claimToken', 'belongs to a site; add its slug to the path of the request')
   if (slug !== undefined) {
     const scope = publishScope(preview)
     await services.pendingVersions.authorize(request.caller, slug, { claimToken, scope })
@@ -77,11 +79,6 @@ async function publishBody(
   if (!detected.kind || detected.remedy) throw unknownKind(detected.remedy)
   const direct = readArchiveRequest(request, detected.kind, detected.body)
   return await publishDirectly(services, request, direct, slug)
-}
-
-/** A client that forgot the slug would get a second site. */
-function tokenWithoutSite(): ApiError {
-  return invalidField('claimToken', 'belongs to a site; add its slug to the path of the request')
 }
 
 function unknownKind(remedy?: string): ApiError {

@@ -232,7 +232,7 @@ function referError([status, codes]: [number, ErrorCode[]]): [number, object] {
 function errorResponses(schemas: SchemaComponents): object {
   const schema = schemas.reference(errorResponse)
   const describeStatus = (status: number) => {
-    const codes = codesOf(status)
+    const codes = ALL.filter((code) => ERROR_CODES[code].status === status)
     const hasRetry = status === 429 || status === 503
     return {
       description: codes.join(', '),
@@ -312,11 +312,6 @@ function routeErrors(route: Route): Map<number, ErrorCode[]> {
 function errorExample(code: ErrorCode): ErrorBody {
   const { status, meaning: error, hint } = ERROR_CODES[code]
   return { error, code, status, hint, docs: `https://slipway.example.net/docs/errors#${code}` }
-}
-
-/** The codes of the errors of a status, of which a response may have each. */
-function codesOf(status: number): ErrorCode[] {
-  return ALL.filter((code) => ERROR_CODES[code].status === status)
 }
 
 /** Each route refuses a query that is too long. */

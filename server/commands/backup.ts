@@ -1,5 +1,4 @@
 import { formatBytes, formatDuration, formatNumber, pluralize } from '../../protocol/format.ts'
-import type { BackupProgress } from '../operations/backup/backup.ts'
 import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
 import type { VerifyResult } from '../operations/backup/verify.ts'
@@ -44,7 +43,11 @@ async function create(context: CommandContext, args: string[]): Promise<number> 
   const made = await backUpData(config, {
     ...{ target, log, version, deadlines, keep, otherService, withSecret: !withoutSecret },
     signal: abortOnSignals(context),
-    report: (progress) => printProgress(() => describeProgress(progress)),
+    report: ({ files, copiedFiles, copiedBytes }) =>
+      printProgress(
+        () =>
+          `${pluralize(files, 'file')} in the target, ${formatNumber(copiedFiles)} (${formatBytes(copiedBytes)}) copied`,
+      ),
   })
   const { time, counts, copiedFiles, copiedBytes, damaged, pruned } = made
   if (json) context.print(JSON.stringify({ time, counts, copiedFiles, copiedBytes, damaged, pruned }))
@@ -133,8 +136,4 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
     )
   }
   return isIntact ? 0 : 1
-}
-
-function describeProgress({ files, copiedFiles, copiedBytes }: BackupProgress): string {
-  return `${pluralize(files, 'file')} in the target, ${formatNumber(copiedFiles)} (${formatBytes(copiedBytes)}) copied`
 }

@@ -58,7 +58,7 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
   })
   const taken =
     currentOwner && hasProof(result.texts, currentOwner.verificationToken)
-      ? takenMessage(row.domain)
+      ? `${row.domain} is active for another account, whose TXT record still exists. Delete that record and keep yours`
       : undefined
   const problems = [
     taken,
@@ -66,7 +66,9 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
     verdictMessage(result.text),
     result.caaProblem,
   ].filter((message) => message !== undefined)
-  const reserved = reservation && reservedMessage(row.domain, reservation)
+  const reserved =
+    reservation &&
+    `${row.domain} was recently removed from another account and is reserved for it until ${formatUtc(reservation.until)}`
   if (problems.length > 0) {
     const reason = [...problems, ...(reserved ? [reserved] : [])].join('. ')
     return stays({ provenSince: null, reason })
@@ -123,14 +125,6 @@ function nextActiveState(row: Domain, result: CheckResult, { now, random }: Tran
 }
 
 const FIRST_CHECK_PASSED = 'Both records are correct. The domain becomes active after one more check'
-
-function takenMessage(domain: string): string {
-  return `${domain} is active for another account, whose TXT record still exists. Delete that record and keep yours`
-}
-
-function reservedMessage(domain: string, { until }: DomainReservation): string {
-  return `${domain} was recently removed from another account and is reserved for it until ${formatUtc(until)}`
-}
 
 function verdictMessage(verdict: CheckVerdict): string | undefined {
   return verdict.is === 'there' ? undefined : verdict.message

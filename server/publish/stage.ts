@@ -25,7 +25,7 @@ import {
 import type { Blocklist } from '../accounts/blocklist.ts'
 import { fileLimits, type Plan } from '../accounts/plans.ts'
 import { Component } from '../lib/component.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
@@ -165,8 +165,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
         'UNAUTHORIZED',
         'This server publishes sites of accounts only. Sign in, then publish again',
       )
-    if (name !== undefined && typeof name !== 'string')
-      throw validationError([{ field: 'name', message: 'must be a string' }])
+    if (name !== undefined && typeof name !== 'string') throw invalidField('name', 'must be a string')
     const isByName = update && account && name !== undefined
     const site = isByName ? await findByName(store.read, name, { account, now: clock() }) : undefined
     if (site) {
@@ -220,7 +219,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   ): Promise<StagedVersion> {
     const { clock, addresses, quotas, anonymousLifetime } = this.parts
     const { merge, name, message } = request
-    if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
+    if (merge) throw invalidField('merge', 'requires an existing site')
     const now = clock()
     const { metadata, preview } = this.#separatePreview(request, now)
     if (!caller.account) assertNoPreview(preview)
@@ -265,7 +264,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     versionId?: string,
   ): Promise<StagedVersion> {
     const { store, blocklist, quotas, publishQueue } = this.parts
-    if (request.name !== undefined) throw notNew()
+    if (request.name !== undefined)
+      throw invalidField('name', 'is for new sites; rename a site with PATCH /api/v1/publish/{slug}/name')
     await blocklist.assertFiles(request.files)
     const write = (tx: WriteTransaction) => this.#addVersion(tx, caller, slug, request, versionId)
     return publishQueue.run(caller, 'new', () => quotas.write(store, { site: slug }, write))
@@ -394,12 +394,6 @@ function mergeMetadata(request: PublishRequest): SiteMetadata {
     if (value !== undefined) viewer[field] = value
   }
   return viewer as SiteMetadata
-}
-
-function notNew(): ApiError {
-  return validationError([
-    { field: 'name', message: 'is for new sites; rename a site with PATCH /api/v1/publish/{slug}/name' },
-  ])
 }
 
 interface NewVersion {

@@ -84,7 +84,7 @@ async function* zipChunks(
       entry.compressedSize += chunk.length
       yield chunk
     }
-    const descriptor = dataDescriptor(entry)
+    const descriptor = u32(0x08074b50, entry.crc, entry.compressedSize, entry.size)
     yield descriptor
     offset += local.length + entry.compressedSize + descriptor.length
     entries.push(entry)
@@ -97,10 +97,6 @@ async function* zipChunks(
 function localHeader({ name }: Entry, time: number): Buffer {
   const fields = [u32(0x04034b50), u16(VERSION_NEEDED, FLAGS, DEFLATE), u32(time, 0, 0, 0)]
   return Buffer.concat([...fields, u16(name.length, 0), name])
-}
-
-function dataDescriptor({ crc, compressedSize, size }: Entry): Buffer {
-  return u32(0x08074b50, crc, compressedSize, size)
 }
 
 function directoryHeader({ name, offset, crc, compressedSize, size }: Entry, time: number): Buffer {

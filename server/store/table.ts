@@ -104,7 +104,8 @@ export class Table<F extends Fields> {
     const entity: Record<string, unknown> = {}
     for (const { field, name, column } of this.#columns) {
       const stored = (row as Record<string, unknown>)[name]
-      if (column.isLazy && isLong(stored)) defineLazily(entity, field, () => column.decode!(stored))
+      if (column.isLazy && typeof stored === 'string' && stored.length > LONG_TEXT)
+        defineLazily(entity, field, () => column.decode!(stored))
       else entity[field] = column.decode ? column.decode(stored) : stored
     }
     return entity as Entity<F>
@@ -141,10 +142,6 @@ export class Table<F extends Fields> {
 
 /** Of a shorter text, an accessor would cost more than decoding it. */
 const LONG_TEXT = 256
-
-function isLong(stored: unknown): boolean {
-  return typeof stored === 'string' && stored.length > LONG_TEXT
-}
 
 function defineLazily(entity: object, field: string, read: () => unknown): void {
   const define = (descriptor: PropertyDescriptor) =>

@@ -99,7 +99,7 @@ export class BodyCache extends Component<Pick<EdgeOptions, 'blobs' | 'budget'>> 
     content: BlobSlice,
     { memory, ...options }: { coded: CodedContent; memory: MemoryReservation | undefined; onError: OnError },
   ): Promise<DecodedReader | undefined> {
-    const read = () => openContent(this.parts.blobs, content)
+    const read = async () => content.location && this.parts.blobs.read(content.location)
     return begin(new DecodedReader({ ...options, read, streamBytes: this.parts.blobs.streamBytes }, memory))
   }
 
@@ -165,10 +165,6 @@ export function sliceRange(bytes: Buffer, { range }: BlobSlice): Buffer {
 async function readContent(blobs: Blobs, { location, injected }: BlobSlice): Promise<Buffer | undefined> {
   const bytes = isEmptyDocument(injected) ? NO_BYTES : location && (await blobs.bytes(location))
   return injected ? readInjected(bytes, injected) : bytes
-}
-
-async function openContent(blobs: Blobs, { location }: BlobSlice): Promise<Readable | undefined> {
-  return location && blobs.read(location)
 }
 
 /** A stream of the bytes from `start` to `end`, inclusive; undefined when they are absent. */

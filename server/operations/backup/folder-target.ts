@@ -81,7 +81,7 @@ export class FolderTarget extends Component<{ folder: string }> implements Backu
     const path = join(this.parts.folder, folder)
     const entries = await withTargetErrors(async () => {
       const found = await readdir(path, { withFileTypes: true }).catch(ignoreMissing)
-      return found?.sort(byName) ?? []
+      return found?.sort((one, other) => (one.name < other.name ? -1 : 1)) ?? []
     })
     const sizes = await withTargetErrors(() => measure(path, entries))
     for (const entry of entries) {
@@ -149,8 +149,4 @@ async function measure(path: string, entries: readonly Dirent[]): Promise<Map<st
     if (found) sizes.set(name, found.size)
   })
   return sizes
-}
-
-function byName(one: Dirent, other: Dirent): number {
-  return one.name < other.name ? -1 : 1
 }

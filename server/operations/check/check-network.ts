@@ -104,13 +104,10 @@ function findListener(port: number): { id: string; command: string } | undefined
       const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/)
       if (state === LISTENING && local.endsWith(suffix)) sockets.add(`socket:[${inode}]`)
     }
-  const id = listProcesses().find((process) => listDescriptors(process).some((link) => sockets.has(link)))
+  const processes = list('/proc').filter((name) => /^\d+$/.test(name))
+  const id = processes.find((process) => listDescriptors(process).some((link) => sockets.has(link)))
   if (id === undefined) return undefined
   return { id, command: (read(`/proc/${id}/cmdline`) ?? '').replaceAll('\0', ' ').trim() }
-}
-
-function listProcesses(): string[] {
-  return list('/proc').filter((name) => /^\d+$/.test(name))
 }
 
 /** What the descriptors of a process are; none for processes of other users. */

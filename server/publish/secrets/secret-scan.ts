@@ -82,7 +82,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
   ): Promise<{ warnings: PublishWarning[]; allowed: string[] }> {
     const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
-    const texts = files.filter(isText)
+    const texts = files.filter(({ contentType, size }) => size > 0 && TEXT_TYPES.test(contentType))
     const contents = new Map(texts.map((file) => [file.hash, file])).values()
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
     if (large) throw tooLarge(large)
@@ -112,7 +112,10 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
       return await this.#process.call(contents, AbortSignal.timeout(this.parts.timeoutMs))
     } catch (error) {
       // Its end killed the process: that is no reason to publish files that were not scanned.
-      if (this.#process.isClosed) throw stopped()
+      if (this.#process.isClosed)
+        throw new ApiError('UNAVAILABLE', 'The server is stopping. Try again shortly.', {
+          retryAfterSeconds: 1,
+        })
       this.parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
       return undefined
     }
@@ -149,10 +152,6 @@ function toFingerprint(signature: string): string {
   return Buffer.from(signature, 'base64url').toString('hex').slice(0, FINGERPRINT_LENGTH)
 }
 
-function isText({ contentType, size }: FileToScan): boolean {
-  return size > 0 && TEXT_TYPES.test(contentType)
-}
-
 function describeFinding({ path, line, kind }: SecretFinding): string {
   return `${sanitizePath(path)}:${line} (${kind})`
 }
@@ -178,10 +177,6 @@ function tooLarge({ path, size }: FileToScan): ApiError {
   const { found, limit } = formatExcess(size, MAX_FILE_BYTES)
   const sentence = `'${sanitizePath(path)}' has ${found}, and text is scanned for secrets up to ${limit}. Split the file, or publish without it`
   return new ApiError('CONTENT_REFUSED', sentence, { details: { path } })
-}
-
-function stopped(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The server is stopping. Try again shortly.', { retryAfterSeconds: 1 })
 }
 
 function scanFailed([path]: readonly string[]): ApiError {

@@ -76,7 +76,7 @@ export class ServingQueries extends QueryGroup {
         former.files as former_files, former_shown.files as former_of_preview, ${OWNER_SUSPENSION},
         ${this.#selectBlobs(['live', 'requested', 'former', 'former_shown'], now)} as blobs
       from sites
-      left join versions as live on live.id = sites.live_version_id and ${isTrue(withLive)}
+      left join versions as live on live.id = sites.live_version_id and ${withLive ? sql`1 = 1` : sql`1 = 0`}
       left join versions as requested
         on requested.id = ${selectId(slug, version)} and requested.slug = sites.slug and requested.state = 'ready'
       ${joinFormer('former', now, sql`former.preview_name is null and live.id is not null`)}
@@ -133,10 +133,6 @@ function selectVersion(name: 'live' | 'requested'): RawBuilder<unknown> {
       (column) => sql`${sql.ref(`${name}.${column}`)} as ${sql.ref(`${name}_${column}`)}`,
     ),
   )
-}
-
-function isTrue(condition: boolean): RawBuilder<unknown> {
-  return condition ? sql`1 = 1` : sql`1 = 0`
 }
 
 function toServedSite(row: SiteWithVersions): ServedSite {

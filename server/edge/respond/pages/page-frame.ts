@@ -120,7 +120,7 @@ export class PageFrame {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>${isReportForm ? description(TEXTS[language].report.text) : undefined}
+<title>${title}</title>${isReportForm ? html`\n<meta name="description" content="${TEXTS[language].report.text}">` : undefined}
 <style>${new Html(this.#css)}</style>
 </head>
 <body>
@@ -165,8 +165,4 @@ export function inlineResponse(
     headers: ['Content-Type', type, 'Content-Length', `${body.length}`, ...ERROR_HEADERS, ...headers],
     body,
   }
-}
-
-function description(text: string): Html {
-  return html`\n<meta name="description" content="${text}">`
 }
