@@ -1,9 +1,6 @@
-import type { BlockRecord } from '../../protocol/api/admin/moderation.schema.ts'
 import { ADMIN_PAGE_SIZES } from '../../protocol/api/admin/page.ts'
 import { auditActor } from '../accounts/administrators.ts'
-import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Services } from '../services.ts'
-import type { Block } from '../store/tables/moderation.ts'
 import type { Handlers } from './route.ts'
 
 export function administrationHandlers({
@@ -88,9 +85,8 @@ export function moderationHandlers({ moderatedSites, suspensions, removals }: Se
 
 export function reportHandlers({ blocks, reports }: Services) {
   return {
-    listBlocks: async () => ({ blocks: (await blocks.list()).map(toRecord) }),
-    addBlock: async ({ caller, body }) =>
-      toRecord(await blocks.add(auditActor(caller), body, caller.address)),
+    listBlocks: async () => ({ blocks: await blocks.list() }),
+    addBlock: ({ caller, body }) => blocks.add(auditActor(caller), body, caller.address),
     removeBlock: async ({ caller, body: { kind, value } }) => {
       await blocks.remove(auditActor(caller), kind, value)
       return { kind, value }
@@ -105,8 +101,4 @@ export function reportHandlers({ blocks, reports }: Services) {
       return { slug }
     },
   } satisfies Partial<Handlers>
-}
-
-function toRecord({ createdAt, expiresAt, ...block }: Block): BlockRecord {
-  return { ...block, createdAt: toIso(createdAt), expiresAt: toIsoOrNull(expiresAt) }
 }

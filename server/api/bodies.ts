@@ -5,8 +5,7 @@ import type { ClientMemory, MemoryReservation } from '../../packages/http-server
 import type { TransferRates } from '../../packages/http-server/clients/transfer-rates.ts'
 import { GrowingBuffer } from '../../packages/http-server/memory/growing-buffer.ts'
 import type { RequestMessage } from '../../packages/http-server/request-message.ts'
-import { formatLimit } from '../../protocol/format.ts'
-import { ApiError, invalidField } from '../lib/errors.ts'
+import { ApiError, invalidField, tooLarge } from '../lib/errors.ts'
 import { overloaded } from '../lib/semaphore.ts'
 import { findInternalRequest } from './internal-requests.ts'
 
@@ -69,11 +68,11 @@ export function reserveBody({ bodyMemory }: FastifyRequest, bytes: number): void
  */
 export async function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
   const limit = bodyLimit(request)
-  if (Number(request.headers['content-length']) > limit) throw tooLarge(limit)
+  if (Number(request.headers['content-length']) > limit) throw tooLarge('The request body', limit)
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const buffer = new GrowingBuffer()
   const append = (chunk: Buffer) => {
-    if (buffer.length + chunk.length > limit) return reject(tooLarge(limit))
+    if (buffer.length + chunk.length > limit) return reject(tooLarge('The request body', limit))
     if (request.bodyMemory?.resize(buffer.capacityFor(chunk.length)) === false) return reject(overloaded())
     buffer.append(chunk)
   }
@@ -124,13 +123,6 @@ function hasBody({ headers }: FastifyRequest): boolean {
 export function incompleteBody(): ApiError {
   const sentence = 'The request body is incomplete: the connection closed before all bytes arrived'
   return new ApiError('SIZE_MISMATCH', sentence)
-}
-
-export function tooLarge(limit: number): ApiError {
-  return new ApiError(
-    'PAYLOAD_TOO_LARGE',
-    `The request body is too large. The limit is ${formatLimit(limit)}.`,
-  )
 }
 
 function tooSlow(): ApiError {

@@ -11,7 +11,7 @@ import { METADATA_FIELDS } from '../../protocol/api/publish.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import { countFiles, tooManyFiles } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
-import { ApiError, invalidField, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField, tooLarge, validationError } from '../lib/errors.ts'
 import { type ArchiveKind, archiveKind } from '../publish/archive/archive.ts'
 import {
   type ContentFile,
@@ -24,7 +24,6 @@ import type { UploadQuery } from '../publish/signed-uploads.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
 import type { Services } from '../services.ts'
 import { charge, chargeMessage } from './auth.ts'
-import { tooLarge } from './bodies.ts'
 import { toFieldErrors } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
 import { type Call, type Handlers, readQuery, withClaimToken } from './route.ts'
@@ -137,7 +136,7 @@ export function assertManifestSize(
     if (countFiles({ files, emptyFiles }) > max)
       throw validationError([tooManyFiles({ files, emptyFiles }, max)])
     if (bodyBytes > manifestBytes && bodyBytes - contentTextBytes(files) > manifestBytes)
-      throw tooLarge(manifestBytes)
+      throw tooLarge('The request body', manifestBytes)
     // Parsing the body and validating it may take 20 ms each.
     await turn()
   }

@@ -1,7 +1,7 @@
 import { duration } from '../config/setting-types.ts'
-import { DAY_SECONDS, toIsoOrNull } from '../lib/time.ts'
+import { DAY_SECONDS } from '../lib/time.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import type { Block, BlockKind } from '../store/tables/moderation.ts'
+import type { BlockKind } from '../store/tables/moderation.ts'
 import { type Action, dataAction, readOptions, requireReason, runAction } from './actions.ts'
 import { type Command, UsageError } from './command.ts'
 
@@ -37,7 +37,7 @@ function actions(kind: BlockKind): Record<string, Action> {
       return [{ kind, value }, `${value} is not blocked.`]
     }),
     list: dataAction(`block ${kind} list`, {}, async (data) => {
-      const blocks = (await data.blocks.list(kind)).map(describe)
+      const blocks = await data.blocks.list(kind)
       const lines = blocks.map(
         ({ value, expiresAt, reason }) => `${value}  ${expiresAt ?? 'no end'}  ${reason}`,
       )
@@ -55,12 +55,8 @@ async function add(kind: BlockKind, ...[context, args]: Parameters<Action>): Pro
   await using data = await context.openData()
   const request = { kind, value: values[0]!, reason, seconds, force: options.force }
   const added = await data.blocks.add(COMMAND_LINE, request)
-  context.print(options.json ? JSON.stringify(describe(added)) : `${added.value} is blocked.`)
+  context.print(options.json ? JSON.stringify(added) : `${added.value} is blocked.`)
   return 0
-}
-
-function describe({ createdAt, expiresAt, ...others }: Block) {
-  return { ...others, createdAt: toIsoOrNull(createdAt), expiresAt: toIsoOrNull(expiresAt) }
 }
 
 function readSeconds(command: string, given: string | undefined): number | undefined {

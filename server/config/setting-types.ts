@@ -55,6 +55,8 @@ export function readValue<T>(name: string, { read, secret }: SettingType<T>, giv
   }
 }
 
+type Range = readonly [min: number, max: number]
+
 function define<T>(defaultValue: T, description: string, read: (given: string) => T): SettingType<T> {
   return { defaultValue, description, read }
 }
@@ -84,21 +86,14 @@ export function displayName(defaultValue: string, description: string): SettingT
 }
 
 export function planName(defaultValue: string, description: string): SettingType<string> {
-  const setting = displayName(defaultValue, description)
-  return {
-    ...setting,
-    read(given) {
-      if (/[<>]/.test(given)) throw new Error('it must be a name of 1 to 40 characters without < and >')
-      return setting.read(given)
-    },
-  }
+  const { read } = displayName(defaultValue, description)
+  return define(defaultValue, description, (given) => {
+    if (/[<>]/.test(given)) throw new Error('it must be a name of 1 to 40 characters without < and >')
+    return read(given)
+  })
 }
 
-export function integer(
-  defaultValue: number,
-  [min, max]: [number, number],
-  description: string,
-): SettingType<number> {
+export function integer(defaultValue: number, [min, max]: Range, description: string): SettingType<number> {
   return define(defaultValue, description, (given) => {
     const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
     if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min} to ${max}`)
@@ -107,24 +102,10 @@ export function integer(
 }
 
 /** A size in bytes: `500000`, `500MB`, `1.5GB` (powers of 1,000) or `512MiB` (powers of 1,024). */
-export function bytes(
-  defaultValue: number,
-  [min, max]: [number, number],
-  description: string,
-): SettingType<number> {
-  const allowed = `it must be a size from ${formatSize(min)} to ${formatSize(max)}, such as 500MB or 2GiB`
-  return quantity({ defaultValue, description, units: BYTE_UNITS, min, max, allowed })
-}
+export const bytes = quantity(BYTE_UNITS, formatSize, 'a size', '500MB or 2GiB')
 
 /** A duration in seconds: `90`, `90s`, `30m`, `24h` or `30d`. */
-export function duration(
-  defaultValue: number,
-  [min, max]: [number, number],
-  description: string,
-): SettingType<number> {
-  const allowed = `it must be a duration from ${formatQuantity(min, TIME_UNITS)} to ${formatQuantity(max, TIME_UNITS)}, such as 90s, 30m, 24h or 30d`
-  return quantity({ defaultValue, description, units: TIME_UNITS, min, max, allowed })
-}
+export const duration = quantity(TIME_UNITS, formatQuantity, 'a duration', '90s, 30m, 24h or 30d')
 
 /** A number that `unlimited` removes. */
 export function countLimit(...row: Parameters<typeof integer>): SettingType<number> {
@@ -291,15 +272,12 @@ export function mailAddress(description: string): SettingType<string> {
 
 /** An origin, without a trailing slash. */
 export function origin(description: string): SettingType<string> {
-  const { read, ...setting } = address(description, ['http:', 'https:'])
-  return {
-    ...setting,
-    read(given) {
-      const url = new URL(read(given))
-      if (url.href !== `${url.origin}/`) throw new Error('it must not have a path, a query, a # or a user')
-      return given.replace(/\/$/, '')
-    },
-  }
+  const { read } = address(description, ['http:', 'https:'])
+  return define('', description, (given) => {
+    const url = new URL(read(given))
+    if (url.href !== `${url.origin}/`) throw new Error('it must not have a path, a query, a # or a user')
+    return given.replace(/\/$/, '')
+  })
 }
 
 /** '' for no page. */
@@ -404,19 +382,13 @@ export function file(description: string): SettingType<string> {
 }
 
 export function certificateFile(description: string): SettingType<string> {
-  const setting = file(description)
-  return {
-    ...setting,
-    read(given) {
-      const path = setting.read(given)
-      try {
-        new X509Certificate(readFileSync(path))
-      } catch {
-        throw new Error('it must be a file with a certificate in PEM')
-      }
-      return path
-    },
-  }
+  const { read } = file(description)
+  return define('', description, (given) => {
+    const path = read(given)
+    if (!attempt(() => new X509Certificate(readFileSync(path))))
+      throw new Error('it must be a file with a certificate in PEM')
+    return path
+  })
 }
 
 /** Names of environment variables, separated by commas; none of the service's own, which may be secrets. */
@@ -457,25 +429,16 @@ export function base64url(description: string): SettingType<string> {
   return { ...checked(isKey, 'it must be a key in base64url', description), secret: true }
 }
 
-interface Quantity {
-  defaultValue: number
-  description: string
-  units: Units
-  min: number
-  max: number
-  allowed: string
-}
-
-function quantity({ defaultValue, description, units, min, max, allowed }: Quantity): SettingType<number> {
-  return {
-    defaultValue,
-    defaultLabel: formatQuantity(defaultValue, units),
-    description,
-    read(given) {
+function quantity(units: Units, format: typeof formatQuantity, kind: string, examples: string) {
+  return (defaultValue: number, [min, max]: Range, description: string): SettingType<number> => {
+    const read = (given: string) => {
       const value = parseQuantity(given, units)
-      if (!(value >= min && value <= max)) throw new Error(allowed)
-      return value
-    },
+      if (value >= min && value <= max) return value
+      throw new Error(
+        `it must be ${kind} from ${format(min, units)} to ${format(max, units)}, such as ${examples}`,
+      )
+    }
+    return { defaultValue, defaultLabel: formatQuantity(defaultValue, units), description, read }
   }
 }
 

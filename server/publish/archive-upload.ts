@@ -20,7 +20,7 @@ import { type Caller, publishScope } from '../accounts/authorization.ts'
 import { holdersOf, type SiteHolder } from '../accounts/quotas.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField, validationError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
@@ -310,12 +310,8 @@ function tooLong(): ApiError {
 }
 
 function nothingLeft({ kind }: ArchiveSource, excluded: readonly Exclusion[]): ApiError {
-  return validationError([
-    {
-      field: kind === 'contents' ? 'files' : kind === 'html' ? 'body' : 'archive',
-      message: ['contains no files to publish', describeSkipped(excluded)].join('. '),
-    },
-  ])
+  const field = kind === 'contents' ? 'files' : kind === 'html' ? 'body' : 'archive'
+  return invalidField(field, ['contains no files to publish', describeSkipped(excluded)].join('. '))
 }
 
 /** After these bytes, what the holder has is read again. */

@@ -6,11 +6,12 @@ import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { isRetired, requireNotExpired } from '../accounts/authorization.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import type { ManifestFile } from '../store/tables/versions.ts'
 import { type ArchiveFile, readTar } from './archive/archive.ts'
 import { isOsMetadata } from './archive/file.ts'
+import { entryError } from './archive/limits.ts'
 import { ActiveUpload, notPending, type UploadSlots } from './pending-uploads.ts'
 import { type BundleUpload, MAX_BUNDLE_BYTES } from './signed-uploads.ts'
 import type { UploadRecorder } from './upload-recorder.ts'
@@ -144,9 +145,8 @@ function findExpected(
 ): ManifestEntry | undefined {
   const expected = awaited.get(normalizeNfc(path))
   if (!expected && isOsMetadata(path)) return undefined
-  if (!expected) throw validationError([{ field: sanitizePath(path), message: 'is not in the manifest' }])
-  if (expected.received)
-    throw validationError([{ field: sanitizePath(path), message: 'occurs twice in the bundle' }])
+  if (!expected) throw entryError(path, 'is not in the manifest')
+  if (expected.received) throw entryError(path, 'occurs twice in the bundle')
   expected.received = true
   if (size !== expected.size) {
     const sentence = `The manifest declares ${expected.size} bytes for '${sanitizePath(path)}', but the bundle has ${size}`

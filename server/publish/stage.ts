@@ -507,7 +507,5 @@ function assertNoPreview({ previewName }: PreviewFields): void {
 
 function assertTimeToLive(viewer: SiteMetadata): void {
   if (viewer.ttlSeconds === undefined || viewer.ttlSeconds === null) return
-  throw validationError([
-    { field: 'ttlSeconds', message: 'requires an account; anonymous sites have a fixed lifetime' },
-  ])
+  throw invalidField('ttlSeconds', 'requires an account; anonymous sites have a fixed lifetime')
 }

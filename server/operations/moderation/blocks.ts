@@ -5,11 +5,13 @@ import {
   overlaps,
   parseNetwork,
 } from '../../../packages/http-server/clients/network.ts'
+import type { BlockRecord } from '../../../protocol/api/admin/moderation.schema.ts'
 import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
 import { listPages } from '../../lib/list-pages.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
@@ -41,15 +43,15 @@ const LOCAL_NETWORKS = [
 
 export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** Newest first. */
-  list(kind?: BlockKind): Promise<Block[]> {
-    return this.parts.store.read.blocks.list(kind)
+  async list(kind?: BlockKind): Promise<BlockRecord[]> {
+    return (await this.parts.store.read.blocks.list(kind)).map(toRecord)
   }
 
   /**
    * Every site that has a blocked content stops serving it. A repeated block has the new reason and end.
    * VALIDATION_ERROR, also beyond the number of blocks. `ownAddress` is that of the operator, where it is known.
    */
-  async add(actor: AuditActor, request: BlockRequest, ownAddress?: string): Promise<Block> {
+  async add(actor: AuditActor, request: BlockRequest, ownAddress?: string): Promise<BlockRecord> {
     const { kind, reason, seconds, force = false } = request
     const value =
       kind === 'hash' ? readContentHash(request.value) : readNetwork(request.value, { force, ownAddress })
@@ -65,7 +67,7 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
       await tx.audit.add({ at: now, actor, action: `${kind}.block`, target: value, details })
     })
     await this.#invalidateSitesWith(block)
-    return block
+    return toRecord(block)
   }
 
   /** NOT_FOUND when it is not blocked. */
@@ -114,6 +116,10 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
         for (const slug of slugs) await tx.notifyChanged(slug)
       })
   }
+}
+
+function toRecord({ createdAt, expiresAt, ...block }: Block): BlockRecord {
+  return { ...block, createdAt: toIso(createdAt), expiresAt: toIsoOrNull(expiresAt) }
 }
 
 /** VALIDATION_ERROR for the hash of every empty file, of which no site has more than another. */
