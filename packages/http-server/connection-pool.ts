@@ -19,6 +19,7 @@ interface PooledConnection {
 
 export class ConnectionPool<C extends PooledConnection> {
   ticks = 0
+  /** The next response of each connection is its last one. */
   isClosing = false
   readonly #connections = new Set<C>()
   /** One check of all connections costs less than a timer for each, which every read and write would reset. */

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { clientIp } from './clients/client-ip.ts'
 import type { ClientMemory } from './clients/client-memory.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 import type { HttpHandler } from './http-handler.ts'
 import type { Log } from './log.ts'
 import type { MemoryBudget } from './memory/second-chance-cache.ts'
@@ -11,9 +12,7 @@ import type { readIntoSharedBuffer } from './shared-buffer-read.ts'
 export interface Http2Engine {
   /** Takes a connection with ALPN h2 from which nothing has been read. */
   accept(socket: Duplex): void
-  /** Closes each connection as soon as nothing is in progress on it. */
-  close(): void
-  destroy(): void
+  readonly pool: Pick<ConnectionPool<never>, 'close' | 'destroy'>
 }
 
 export interface Http2Options {

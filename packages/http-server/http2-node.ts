@@ -55,14 +55,6 @@ export class NodeHttp2Server implements Http2Engine {
     this.pool.add(session, socket)
     if (this.pool.isClosing) session.close()
   }
-
-  close(): void {
-    this.pool.close()
-  }
-
-  destroy(): void {
-    this.pool.destroy()
-  }
 }
 
 class NodeHttp2Session {

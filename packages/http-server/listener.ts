@@ -5,6 +5,7 @@ import { TLSSocket } from 'node:tls'
 import { isAnswered, type LastExchange, onClientError } from './client-error.ts'
 import type { Connections } from './clients/connections.ts'
 import { findSendQueue } from './clients/send-queue.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 import { CountedResponse } from './counted-response.ts'
 import { CONNECTION_DEADLINES, type ConnectionDeadlines } from './deadlines.ts'
 import { LingeringConnections } from './lingering.ts'
@@ -21,10 +22,7 @@ export interface RequestHandlers {
 
 export interface ConnectionHandler {
   accept(socket: Socket, parse: (socket: Socket) => void): void
-  /** Makes the next response of each connection its last one. */
-  endAfterNextResponse(): void
-  close(): void
-  destroy(): void
+  readonly pool: Pick<ConnectionPool<never>, 'isClosing' | 'close' | 'destroy'>
 }
 
 export interface ListenOptions {
@@ -115,10 +113,10 @@ export class Listener {
       (socket) => new Promise((resolve) => stopListening.call(socket, resolve)),
     )
     this.#proxyProtocol?.close()
-    this.#fastPath?.endAfterNextResponse()
+    if (this.#fastPath) this.#fastPath.pool.isClosing = true
     const closeIdle = () => {
       this.#server.closeIdleConnections()
-      this.#fastPath?.close()
+      this.#fastPath?.pool.close()
     }
     const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
     if (lastRequestMs === 0) closeIdle()
@@ -126,7 +124,7 @@ export class Listener {
     const closing = setInterval(closeIdle, lastRequestMs)
     const destroying = setTimeout(() => {
       this.#server.closeAllConnections()
-      this.#fastPath?.destroy()
+      this.#fastPath?.pool.destroy()
     }, seconds * 1000)
     await Promise.all(closed)
     clearInterval(closing)

@@ -144,7 +144,7 @@ export class Https implements AsyncDisposable {
 
   /** Resolves when the last connection has ended; destroys the rest after `seconds`. */
   drain(seconds: number): Promise<void> {
-    this.#http2?.close()
+    this.#http2?.pool.close()
     return this.#listener.drain(seconds)
   }
 

@@ -92,8 +92,8 @@ export class Http2Fixture {
     this.port = await listen(server)
     this.#stack.defer(() => {
       server.close()
-      this.engine.close()
-      this.engine.destroy()
+      this.engine.pool.close()
+      this.engine.pool.destroy()
     })
   }
 

@@ -26,7 +26,7 @@ describe('a service that stops', () => {
   test('answers the requests that a client sends before it has received GOAWAY', async () => {
     const { fixture, client, request } = await start()
     await using _ = fixture
-    fixture.engine.close()
+    fixture.engine.pool.close()
     const { payload } = await client.frame(isPing)
     client.send(request(3))
     await client.ended(3)
@@ -39,7 +39,7 @@ describe('a service that stops', () => {
   test('does not wait for a client that does not respond', async () => {
     const { fixture, client } = await start()
     await using _ = fixture
-    fixture.engine.close()
+    fixture.engine.pool.close()
     await client.frame(isPing)
     mock.timers.tick(10_000)
     await client.closed

@@ -159,7 +159,7 @@ describe('the HTTP/1 fast path', () => {
       await waitFor(() => fastPath.responses === requests)
     }
     assert.ok(!serverSocket.writableNeedDrain)
-    fastPath.close()
+    fastPath.pool.close()
     assert.ok(!serverSocket.destroyed)
     let received = ''
     socket.on('data', (chunk: Buffer) => {

@@ -49,16 +49,4 @@ export class Http1FastPath implements FastPathContext {
     this.pool.add(connection, socket)
     if (early) connection.receive(early)
   }
-
-  endAfterNextResponse(): void {
-    this.pool.isClosing = true
-  }
-
-  close(): void {
-    this.pool.close()
-  }
-
-  destroy(): void {
-    this.pool.destroy()
-  }
 }

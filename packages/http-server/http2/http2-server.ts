@@ -26,24 +26,14 @@ export class Http2Server implements Http2Engine, Http2ServerContext {
   #connections = 0
 
   constructor(options: Http2Options) {
-    const {
-      handler,
-      clock,
-      budget,
-      clientMemory,
-      parse,
-      log,
-      read = readIntoSharedBuffer,
-      trustedProxies = 0,
-    } = options
-    this.#trustedProxies = trustedProxies
-    this.handler = handler
-    this.clock = clock
-    this.read = read
-    this.parse = parse
-    this.log = log
-    this.clientMemory = clientMemory
-    this.serializer = new FrameSerializer({ clock, budget })
+    this.#trustedProxies = options.trustedProxies ?? 0
+    this.handler = options.handler
+    this.clock = options.clock
+    this.read = options.read ?? readIntoSharedBuffer
+    this.parse = options.parse
+    this.log = options.log
+    this.clientMemory = options.clientMemory
+    this.serializer = new FrameSerializer(options)
   }
 
   accept(socket: Duplex): void {
@@ -60,13 +50,5 @@ export class Http2Server implements Http2Engine, Http2ServerContext {
 
   getClientIp(socket: Socket, forwardedFor: string | undefined): string {
     return getClientIp(this.#trustedProxies, socket, forwardedFor)
-  }
-
-  close(): void {
-    this.pool.close()
-  }
-
-  destroy(): void {
-    this.pool.destroy()
   }
 }

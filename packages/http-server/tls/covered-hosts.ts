@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { hostName } from '../host-name.ts'
 
 export type Covers = (name: string) => boolean
 
@@ -17,6 +18,6 @@ export function setCoverage(socket: Duplex, covers: Covers): void {
 export function isCovered(socket: Duplex, header: string): boolean {
   const covers = coverage.get(socket)
   if (!covers) return true
-  const name = header.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
+  const name = hostName(header)
   return !name.includes('.') || name.startsWith('[') || isIP(name) !== 0 || covers(name)
 }

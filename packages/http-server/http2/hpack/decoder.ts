@@ -1,5 +1,5 @@
 import { huffmanDecode } from './huffman.ts'
-import { field, type HeaderFieldLike, STATIC_TABLE } from './static-table.ts'
+import { HeaderField, STATIC_TABLE } from './static-table.ts'
 
 /** Size of the dynamic table in bytes: the default, which is never changed here. */
 const DYNAMIC_TABLE_BYTES = 4096
@@ -13,14 +13,14 @@ const MAX_SIZE_UPDATES = 2
 const SLOTS = DYNAMIC_TABLE_BYTES / 32
 
 export interface FieldList {
-  fields: HeaderFieldLike[]
+  fields: HeaderField[]
   tooLong: boolean
 }
 
 /** Decodes the header blocks of one connection in order (RFC 7541), in bounded memory. */
 export class HpackDecoder {
   /** The dynamic table, a ring: `#count` fields, the oldest at `#oldest`. */
-  readonly #table: (HeaderFieldLike | undefined)[] = Array.from({ length: SLOTS })
+  readonly #table: (HeaderField | undefined)[] = Array.from({ length: SLOTS })
   #oldest = 0
   #count = 0
   #tableBytes = 0
@@ -36,7 +36,7 @@ export class HpackDecoder {
     this.#block = block
     this.#at = start
     this.#end = end
-    const fields: HeaderFieldLike[] = []
+    const fields: HeaderField[] = []
     let bytes = 0
     if (!this.#resize()) return undefined
     while (this.#at < end) {
@@ -61,7 +61,7 @@ export class HpackDecoder {
     return true
   }
 
-  #field(): HeaderFieldLike | undefined {
+  #field(): HeaderField | undefined {
     const byte = this.#block[this.#at]!
     if (byte >= 0x80) return this.#lookup(this.#number(7))
     const isKept = byte >= 0x40
@@ -71,12 +71,12 @@ export class HpackDecoder {
     const name = index === 0 ? this.#text() : this.#lookup(index)?.name
     const value = name === undefined ? undefined : this.#text()
     if (name === undefined || value === undefined) return undefined
-    const found = field(name, value)
+    const found = new HeaderField(name, value)
     if (isKept) this.#insert(found)
     return found
   }
 
-  #lookup(index: number | undefined): HeaderFieldLike | undefined {
+  #lookup(index: number | undefined): HeaderField | undefined {
     if (index === undefined) return undefined
     if (index <= STATIC_TABLE.length) return STATIC_TABLE[index - 1]
     const age = index - STATIC_TABLE.length
@@ -84,7 +84,7 @@ export class HpackDecoder {
   }
 
   /** An entry larger than the table empties it (RFC 7541, 4.4). */
-  #insert(found: HeaderFieldLike): void {
+  #insert(found: HeaderField): void {
     this.version++
     this.#evictTo(Math.max(0, this.#limit - found.size))
     if (found.size > this.#limit) return

@@ -1,12 +1,3 @@
-/** A header field or pseudo-header. Names are lower case. */
-export interface HeaderFieldLike {
-  readonly name: string
-  readonly value: string
-  /** Its size in the table and in a list (RFC 7541, 4.1). */
-  readonly size: number
-  readonly isWellFormed: boolean
-}
-
 const ENTRY_OVERHEAD_BYTES = 32
 
 /** RFC 9113, 8.2.1: a token without capitals; no control characters, and no whitespace around a value. */
@@ -14,14 +5,14 @@ const NAME_PATTERN = /^:?[!#$%&'*+.^`|~\w-]+$/
 const CAPITAL = /[A-Z]/
 const VALUE_PATTERN = /^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?$/
 
-export function field(name: string, value: string): HeaderFieldLike {
-  return new HeaderField(name, value)
-}
-
-/** Validated lazily: a block of 16 KiB can reference a long name of the table five thousand times. */
-class HeaderField implements HeaderFieldLike {
+/**
+ * A header field or pseudo-header, with a name in lower case. Validated lazily: a block of 16 KiB can reference a long
+ * name of the table five thousand times.
+ */
+export class HeaderField {
   readonly name: string
   readonly value: string
+  /** Its size in the table and in a list (RFC 7541, 4.1). */
   readonly size: number
   #isWellFormed: boolean | undefined
 
@@ -39,7 +30,7 @@ class HeaderField implements HeaderFieldLike {
 }
 
 /** The static table, by index minus one (RFC 7541, appendix A). */
-export const STATIC_TABLE: readonly HeaderFieldLike[] = `
+export const STATIC_TABLE: readonly HeaderField[] = `
 :authority
 :method GET
 :method POST
@@ -105,5 +96,5 @@ www-authenticate`
   .split('\n')
   .map((line) => {
     const at = line.indexOf(' ')
-    return at < 0 ? field(line, '') : field(line.slice(0, at), line.slice(at + 1))
+    return at < 0 ? new HeaderField(line, '') : new HeaderField(line.slice(0, at), line.slice(at + 1))
   })
