@@ -120,7 +120,7 @@ export class Sites extends Component<SitesParts> {
       const now = this.parts.clock()
       const site = await requireAccess(tx, requiredRight(change), { slug, account, now })
       await assertKnownImage(tx, site, change.ogImagePath)
-      const secret = passwordHash === undefined ? {} : { passwordHash: passwordHash }
+      const secret = passwordHash === undefined ? {} : { passwordHash }
       const changed = { ...metadataChange(change, now), ...secret, updatedAt: now }
       await tx.sites.update(slug, changed)
       const { liveVersionId: live } = site
@@ -282,7 +282,9 @@ export class Sites extends Component<SitesParts> {
       versionId: displayed?.id ?? '',
       currentVersionId: liveVersionId,
       pendingVersionId: pending?.id ?? null,
-      ...{ createdAt: toIso(createdAt), updatedAt: toIso(updatedAt), expiresAt: toIsoOrNull(expiresAt) },
+      createdAt: toIso(createdAt),
+      updatedAt: toIso(updatedAt),
+      expiresAt: toIsoOrNull(expiresAt),
     }
   }
 

@@ -180,11 +180,7 @@ export class BlobQueries extends QueryGroup {
       .deleteFrom('blobs')
       .where('hash', 'in', locked)
       .where('slug', 'is', null)
-      .where((e) =>
-        e.not(
-          e.exists(e.selectFrom('blob_names').select('hash').whereRef('blob_names.hash', '=', 'blobs.hash')),
-        ),
-      )
+      .where(sql<boolean>`not exists (select 1 from blob_names where blob_names.hash = blobs.hash)`)
       .returning(['hash', 'object'])
       .execute()
     const hashes = deleted.map(({ hash }) => hash)
@@ -419,13 +415,11 @@ function isHeldByOther(order: '<>' | '<', slug: string, ownerId: string): RawBui
 
 /** Includes injected documents. `versions` is the condition on the table of this name. */
 export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<unknown>): RawBuilder<string> {
-  return isPostgres(db)
-    ? sql`select file->>'hash' from versions, json_array_elements(versions.files::json) as file where ${versions}
-          union all select injected_document_hash from versions
-            where injected_document_hash is not null and ${versions}`
-    : sql`select json_extract(file.value, '$.hash') from versions, json_each(versions.files) as file where ${versions}
-          union all select injected_document_hash from versions
-            where injected_document_hash is not null and ${versions}`
+  const hashes = isPostgres(db)
+    ? sql`select file->>'hash' from versions, json_array_elements(versions.files::json) as file`
+    : sql`select json_extract(file.value, '$.hash') from versions, json_each(versions.files) as file`
+  return sql`${hashes} where ${versions} union all select injected_document_hash from versions
+    where injected_document_hash is not null and ${versions}`
 }
 
 /** Whether the manifest of a version contains a hash as such, rather than in a path. */

@@ -332,17 +332,7 @@ export class VersionQueries extends QueryGroup {
     const rows = await this.db
       .deleteFrom('arrivals')
       .where('version_id', '<', id)
-      .where((e) =>
-        e.not(
-          e.exists(
-            e
-              .selectFrom('versions')
-              .select('id')
-              .whereRef('versions.id', '=', 'arrivals.version_id')
-              .where('versions.state', '=', 'pending'),
-          ),
-        ),
-      )
+      .where(sql<boolean>`not exists (select 1 from versions where id = version_id and state = 'pending')`)
       .returningAll()
       .execute()
     await this.#discard(arrivalTable.toEntities(rows))
