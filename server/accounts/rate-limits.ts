@@ -145,8 +145,7 @@ export class RateLimits extends Component<LimitsParts> {
   }
 
   #counter(caller: Caller, kind: LimitKind): { key: string; limit: number; window: number } {
-    const { clock } = this.parts
-    const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
+    const window = Math.floor(this.parts.clock() / HOUR_MS) * HOUR_MS
     if (window !== this.#window) {
       this.#window = window
       this.#exhausted.clear()

@@ -13,12 +13,6 @@ import type { Branding } from '../../protocol/branding.ts'
 import { example, requestExamples, responseExamples } from './openapi-examples.ts'
 import type { Route } from './route.ts'
 
-interface DocumentOptions {
-  baseUrl: string
-  branding: Branding
-  version: string
-}
-
 const TAGS = {
   'Sign-in': 'An emailed code gives you an API key. There are no passwords.',
   Publish: 'Send a manifest, upload the files to signed URLs, finalize: the site is live.',
@@ -59,7 +53,7 @@ const RETRY_AFTER = { 'Retry-After': integer('Seconds until a retry makes sense'
 /** OpenAPI 3.1. A schema with a `title` becomes a component; a wildcard in a URL becomes the parameter `{path}`. */
 export function openApiDocument(
   table: readonly Route[],
-  { baseUrl, branding, version }: DocumentOptions,
+  { baseUrl, branding, version }: { baseUrl: string; branding: Branding; version: string },
 ): object {
   const schemas = new SchemaComponents()
   const paths: Record<string, Record<string, object>> = {}

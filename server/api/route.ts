@@ -66,10 +66,6 @@ export type Handlers = {
 
 type Response<Id extends OperationId> = Answer<Id> | FastifyReply
 
-interface QuerySchema {
-  properties?: Record<string, { type?: string }>
-}
-
 /**
  * The parameters with numbers and flags in place of their text, and what is wrong: a parameter that is set twice, or a
  * flag with another word. A query that has passed its schema has no problems.
@@ -78,7 +74,7 @@ export function readQuery(
   schema: Schema | undefined,
   query: unknown,
 ): { values: Record<string, unknown>; problems: FieldError[] } {
-  const { properties = {} } = (schema ?? {}) as QuerySchema
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, { type?: string }> }
   const values: Record<string, unknown> = {}
   const problems: FieldError[] = []
   for (const [field, text] of Object.entries(query as Record<string, unknown>)) {

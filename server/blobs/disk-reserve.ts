@@ -11,12 +11,6 @@ import { SECOND_MS } from '../lib/time.ts'
 /** Free space that publishing leaves alone: bytes, or percent of the disk. */
 export type ReserveSize = { bytes: number } | { percent: number }
 
-interface DiskSpace {
-  totalBytes: number
-  freeBytes: number
-  reserveBytes: number
-}
-
 const MEASUREMENT_MS = 1000
 
 /** Without a setting: 5 percent of the disk, within these limits (docs/decisions/015-disk-reserve.md). */
@@ -50,7 +44,7 @@ export class DiskReserve extends Component<{ folder: string; size: ReserveSize |
     this.#writableBytes -= bytes
   }
 
-  async measure(): Promise<DiskSpace> {
+  async measure(): Promise<{ totalBytes: number; freeBytes: number; reserveBytes: number }> {
     const { bavail, blocks, bsize } = await statfs(this.parts.folder)
     const totalBytes = blocks * bsize
     return { totalBytes, freeBytes: bavail * bsize, reserveBytes: reserveBytes(this.parts.size, totalBytes) }

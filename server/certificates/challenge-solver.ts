@@ -5,10 +5,6 @@ import type { Parts } from '../parts.ts'
 import { INDEPENDENT } from '../store/store.ts'
 import type { DnsHook } from './dns-hook.ts'
 
-interface ChallengeSolverOptions extends Pick<Parts, 'store' | 'clock' | 'log'> {
-  hook?: DnsHook | undefined
-}
-
 /** The message is for the owner of the name. */
 export class ChallengeError extends Error {
   override name = 'ChallengeError'
@@ -19,7 +15,7 @@ const CHALLENGE_TTL_MS = HOUR_MS
 
 /** Presents challenges on every node; `onPresent` receives the chosen type. */
 export function createChallengeSolver(
-  { store, clock, log, hook }: ChallengeSolverOptions,
+  { store, clock, log, hook }: Pick<Parts, 'store' | 'clock' | 'log'> & { hook?: DnsHook | undefined },
   { types, onPresent }: { types: readonly ChallengeType[]; onPresent: (type: ChallengeType) => void },
 ): ChallengeSolver {
   return {

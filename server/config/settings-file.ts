@@ -10,12 +10,6 @@ export interface SettingsFile {
   findPlace(name: string, value: string | undefined): string | undefined
 }
 
-interface Assignment {
-  name: string
-  value: string
-  line: number
-}
-
 const ASSIGNMENT = /^(?:export\s+)?([\w.-]+)\s*=(.*)$/s
 
 /** A line within a quoted value that sets another setting: the quote was not closed. */
@@ -66,7 +60,7 @@ function inspect(path: string, bytes: Buffer): SettingsFile {
 function* readAssignments(
   lines: readonly string[],
   report: (line: number, problem: string) => void,
-): Generator<Assignment> {
+): Generator<{ name: string; value: string; line: number }> {
   for (let line = 0; line < lines.length; line++) {
     const text = lines[line]!
     if (text === '' || text.startsWith('#')) continue

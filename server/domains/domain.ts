@@ -53,8 +53,7 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
 
   /** Checks the records before it returns, unless they were checked a moment ago. */
   async check(account: Account, typed: string): Promise<DomainRecord> {
-    const { read } = this.parts.store
-    const row = await read.domains.find(account.id, parseHostName(typed))
+    const row = await this.parts.store.read.domains.find(account.id, parseHostName(typed))
     const checked = row && (await this.#verifier.verifyNow(row))
     if (!checked) throw domainNotFound()
     if (checked.status === 'active') await this.parts.certificates?.retry(checked.domain)

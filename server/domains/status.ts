@@ -136,18 +136,13 @@ function lostMessage(domain: string): string {
   return `Another account has verified ${domain}, because your TXT record was missing`
 }
 
-interface DomainsWrite {
-  scope: WriteScope
-  find: (queries: Queries) => Promise<readonly Domain[]>
-}
-
 /**
  * A durable write that is also about the domains of sites, whose certificates depend on them. It is repeated if others
  * were added before it began.
  */
 export async function writeWithDomains<T>(
   store: Store,
-  { scope, find }: DomainsWrite,
+  { scope, find }: { scope: WriteScope; find: (queries: Queries) => Promise<readonly Domain[]> },
   work: (tx: WriteTransaction) => Promise<T>,
 ): Promise<T> {
   for (;;) {

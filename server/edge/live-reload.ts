@@ -71,16 +71,11 @@ interface LiveReloadOptions extends Pick<EdgeOptions, 'clientIp'> {
   waiting?: { total: number; perKey: number }
 }
 
-interface WaitingPage {
-  abort: AbortController
-  response: Promise<EdgeResponse>
-}
-
 /** Answers the requests of open pages for the next version of their preview (docs/decisions/027-live-reload.md). */
 export class LiveReload extends Component<LiveReloadOptions> {
   readonly #waits = new ChangeWaits(this.parts.waiting ?? WAITING, this.parts.maxWaitMs)
   /** By network, site and name of the page. */
-  readonly #pages = new Map<string, WaitingPage>()
+  readonly #pages = new Map<string, { abort: AbortController; response: Promise<EdgeResponse> }>()
 
   /**
    * The response to a request of a preview's page; undefined for paths of the site. `findVersionId` returns what the

@@ -1,12 +1,7 @@
-interface MemoBounds {
-  maxEntries: number
-  maxKeyLength: number
-}
-
 /** Memoizes a pure function of a string. A full memo starts over, so that a hit costs one lookup. */
 export function memoize<V>(
   compute: (key: string) => V,
-  { maxEntries, maxKeyLength }: MemoBounds,
+  { maxEntries, maxKeyLength }: { maxEntries: number; maxKeyLength: number },
 ): (key: string) => V {
   const results = new Map<string, V>()
   return (key) => {

@@ -22,15 +22,10 @@ export function overloaded(): OverloadError {
   return new OverloadError()
 }
 
-interface Waiting {
-  bytes: number
-  resolve: () => void
-}
-
 /** A bound of memory that work waits for, in the order of its requests. */
 export class ByteSemaphore {
   readonly #limit: number
-  readonly #queue: Waiting[] = []
+  readonly #queue: { bytes: number; resolve: () => void }[] = []
   #usedBytes = 0
 
   constructor(limit: number) {

@@ -11,11 +11,6 @@ interface Turn {
   count: number
 }
 
-interface TurnOptions {
-  timeoutMs: number
-  signal?: AbortSignal | undefined
-}
-
 /** Runs work with common keys one after another, in the order of the calls, so that none of it waits elsewhere. */
 export class Turns {
   readonly #last = new Map<string, Turn>()
@@ -27,7 +22,7 @@ export class Turns {
    */
   async run<T>(
     keys: readonly string[],
-    { timeoutMs, signal }: TurnOptions,
+    { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
     work: (extend: (until: Promise<void>) => void) => Promise<T>,
   ): Promise<T> {
     const before = keys.flatMap((key) => this.#last.get(key) ?? [])

@@ -132,15 +132,10 @@ function identify(store: Store): Promise<string> {
   })
 }
 
-interface RepairRun extends StartOptions {
-  target: BackupTarget
-  hashes: readonly string[]
-}
-
 /** Copies files from the service that the target has lost. Returns the hashes of those it has now. */
 export async function repairBackup(
   config: Config,
-  { target, hashes, ...startOptions }: RepairRun,
+  { target, hashes, ...startOptions }: StartOptions & { target: BackupTarget; hashes: readonly string[] },
 ): Promise<string[]> {
   assertBackedUp(config)
   const { BackupLease } = await import('./backup/backup.ts')

@@ -15,11 +15,6 @@ const MAX_DECODED_BYTES = 2 ** 30
 /** Publishes take turns, a file each: each takes a thread that flushes need as well. */
 const decoding = new Semaphore({ running: 2, waiting: 1000 })
 
-interface CodedFiles {
-  files: ManifestFile[]
-  warnings: PublishWarning[]
-}
-
 interface CodingOptions {
   rules: readonly HeaderRule[]
   /** The files of the live version, also for a preview. */
@@ -36,7 +31,7 @@ export async function findContentCodings(
   reader: BlobReader,
   files: readonly ManifestFile[],
   { rules, present, maxDecodedBytes = MAX_DECODED_BYTES }: CodingOptions,
-): Promise<CodedFiles> {
+): Promise<{ files: ManifestFile[]; warnings: PublishWarning[] }> {
   const codings = new ContentCodingRules(rules)
   if (codings.isEmpty) return { files: [...files], warnings: [] }
   const matching = await runInSlices(matchingSteps(codings, files))

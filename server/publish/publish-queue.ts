@@ -23,12 +23,6 @@ type Publisher = Pick<Caller, 'account' | 'address' | 'onDisconnect'>
 /** Those whose files have arrived go before new ones. */
 type Step = 'new' | 'finalize'
 
-interface Waiting {
-  key: string
-  step: Step
-  start(): void
-}
-
 const MAX_WAITING = 1000
 
 /** A new publish is refused while reads wait for this part of their deadline: it has several. */
@@ -44,7 +38,7 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     perKey: Math.ceil(this.parts.running / 2),
   })
   readonly #clock = this.parts.clock ?? (() => performance.now())
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<{ key: string; step: Step; start(): void }>()
   #meanMs = 0
   /** When a write has started or ended. */
   #lastChange = 0

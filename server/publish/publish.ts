@@ -112,8 +112,7 @@ export class PublishService extends Component<PublishServiceParts> {
     body: Readable,
     headers: UploadHeaders,
   ): Promise<UploadReceipt> {
-    const { targets } = this.parts
-    const upload = targets.verify(key, query)
+    const upload = this.parts.targets.verify(key, query)
     if (headers.contentType !== ANY_TYPE && !isSameMediaType(headers.contentType, upload.contentType)) {
       const sentence = `'${upload.path}' must be uploaded with Content-Type: ${upload.contentType}`
       throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)

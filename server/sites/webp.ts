@@ -3,11 +3,6 @@ import { ApiError } from '../lib/errors.ts'
 /** Bounds the memory of browsers that show the picture. */
 const MAX_PIXELS = 1280
 
-interface Size {
-  width: number
-  height: number
-}
-
 /** One still WebP picture of a bounded size (RFC 9649). VALIDATION_ERROR otherwise. */
 export function assertThumbnail(bytes: Buffer): void {
   const size = readWebpSize(bytes)
@@ -17,7 +12,7 @@ export function assertThumbnail(bytes: Buffer): void {
 }
 
 /** Undefined for anything else, and for an animation. */
-function readWebpSize(bytes: Buffer): Size | undefined {
+function readWebpSize(bytes: Buffer): { width: number; height: number } | undefined {
   const tag = (at: number) => bytes.toString('latin1', at, at + 4)
   if (bytes.length < 30 || tag(0) !== 'RIFF' || tag(8) !== 'WEBP') return undefined
   if (bytes.readUInt32LE(4) + 8 !== bytes.length) return undefined

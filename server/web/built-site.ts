@@ -150,7 +150,6 @@ class FilledFiles extends Component<FilledFilesParts> {
   }
 
   async #load(name: string): Promise<StaticFile> {
-    const { built } = this.parts.builds
     const bytes = getContent(name, this.parts.builds, this.parts.options)
     const known = await this.parts.earlier?.get(name)
     if (known?.bodies.get(undefined)?.equals(bytes)) return known
@@ -158,7 +157,7 @@ class FilledFiles extends Component<FilledFilesParts> {
     const encodings: Record<Encoding, { size: number } | null> = { br: null, zstd: null, gzip: null }
     for (const encoding of ENCODINGS) {
       const { suffix, encode } = ENCODERS[encoding]
-      const encoded = built.get(name + suffix) ?? (await encode(bytes))
+      const encoded = this.parts.builds.built.get(name + suffix) ?? (await encode(bytes))
       if (encoded.length >= bytes.length) continue
       bodies.set(encoding, encoded)
       encodings[encoding] = { size: encoded.length }

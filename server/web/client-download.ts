@@ -11,11 +11,6 @@ import { ApiError } from '../lib/errors.ts'
 import { shareSuccess } from '../lib/share-result.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
-interface ClientDownloadOptions {
-  baseUrl: string
-  clock: () => number
-}
-
 /** Shell scripts that know the URL of this service. */
 export const SCRIPT_NAMES = ['install.sh', 'publish.sh'] as const
 type ScriptName = (typeof SCRIPT_NAMES)[number]
@@ -27,7 +22,7 @@ const PACKAGE_TAR = join(import.meta.dirname, '../../client/dist/package.tar')
  * The npm package of the client, which knows the URL of this service, the script that installs it, and one that
  * publishes without it. Made on first use, then kept. UNAVAILABLE until the client is built.
  */
-export class ClientDownload extends Component<ClientDownloadOptions> {
+export class ClientDownload extends Component<{ baseUrl: string; clock: () => number }> {
   readonly #package = shareSuccess(() => this.#pack())
   readonly #script = shareSuccess((name: ScriptName) => this.#writeScript(name))
 

@@ -120,9 +120,8 @@ export class DiskCache {
   }
 
   async #evictTo(targetOf: (total: number) => number): Promise<number> {
-    const { folder } = this.#options
     this.#writtenBytes = 0
-    const shards = fromRandom(await readdir(folder))
+    const shards = fromRandom(await readdir(this.#options.folder))
     let total = 0
     for (const shard of shards) for (const name of await this.#list(shard)) total += bytesOf(name)
     const [before, target] = [total, targetOf(total)]

@@ -97,8 +97,7 @@ export class PasswordGate extends Component<PasswordGateOptions> {
         ? ['Retry-After', `${problem.retryAfterSeconds}`]
         : ['WWW-Authenticate', challenge]
     const { host, headers: accepted } = request
-    const { pages } = this.parts
-    return pages.password({ site: { host, title: site.title }, next, problem, headers }, accepted)
+    return this.parts.pages.password({ site: { host, title: site.title }, next, problem, headers }, accepted)
   }
 
   #cookieName(secure: boolean): string {

@@ -24,8 +24,7 @@ export class AccessLog extends Component<AccessLogOptions> implements RequestLog
   readonly #format = this.parts.format === 'json' ? jsonLine : combinedLine
 
   add(request: LoggedRequest): void {
-    const { clock } = this.parts
-    this.#file.add(this.#format({ ...request, time: clock(), address: this.#address(request) }))
+    this.#file.add(this.#format({ ...request, time: this.parts.clock(), address: this.#address(request) }))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

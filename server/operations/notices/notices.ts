@@ -98,8 +98,7 @@ export class Notices extends Component<NoticesParts> {
   }
 
   async #addNotices(store: Store): Promise<void> {
-    const { clock } = this.parts
-    const now = clock()
+    const now = this.parts.clock()
     const { notices } = store.read
     const until = now + REMINDER_LEAD_MS
     const sites = await notices.expiringSites(until, now - MIN_UNCHANGED_MS, NOTICES_PER_RUN)

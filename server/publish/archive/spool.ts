@@ -58,15 +58,11 @@ export interface RandomAccess {
   read(position: number, length: number): Promise<Buffer>
 }
 
-interface SpooledArchive {
-  size: number
-  inMemory?: Buffer
-  file?: FileHandle
-  space?: SpoolShare | undefined
-}
-
 /** Keeps the bytes in memory, or in an unlinked file. */
-export class Spool extends Component<SpooledArchive> implements RandomAccess {
+export class Spool
+  extends Component<{ size: number; inMemory?: Buffer; file?: FileHandle; space?: SpoolShare | undefined }>
+  implements RandomAccess
+{
   readonly size = this.parts.size
   #window = this.parts.inMemory ?? EMPTY
   #windowStart = 0

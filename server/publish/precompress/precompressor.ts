@@ -122,9 +122,8 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
       try {
         work = await this.#precompress(next)
       } catch (error) {
-        const { log } = this.parts
         const { flow: slug, item: version } = next
-        log.warn('precompression failed; a sweep will retry', { slug, version, error })
+        this.parts.log.warn('precompression failed; a sweep will retry', { slug, version, error })
       }
       const nextCost = this.#stopped ? undefined : work?.nextBytes
       if (nextCost === undefined) this.#failedFiles.delete(next.item)
@@ -214,10 +213,9 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
   }
 
   async #encodeFile(file: PrecompressionCandidate): Promise<BlobEncodings | undefined> {
-    const { blobs } = this.parts
     const encodings = await this.#compress(file).catch((error: unknown) => this.#countFailure(file, error))
     if (!encodings) return undefined
-    return { hash: file.hash, ...(await storeEncodings(blobs, encodings)) }
+    return { hash: file.hash, ...(await storeEncodings(this.parts.blobs, encodings)) }
   }
 
   async #compress(file: PrecompressionCandidate): Promise<Map<Encoding, Buffer>> {

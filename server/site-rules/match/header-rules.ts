@@ -210,15 +210,9 @@ function bytesOfValue(value: CompiledHeader['value']): number {
   return bytesOfPieces(value) + interpolatedLength(value, NO_CAPTURES, 1)
 }
 
-interface CompiledRule {
-  rule: HeaderRule
-  path: PathPattern
-  coding: ContentCoding | null
-}
-
 /** The lines of `_headers` about `Content-Encoding`, which belongs to files, however they are requested. */
 export class ContentCodingRules {
-  readonly #rules: CompiledRule[]
+  readonly #rules: { rule: HeaderRule; path: PathPattern; coding: ContentCoding | null }[]
 
   constructor(rules: readonly HeaderRule[]) {
     this.#rules = rules.flatMap((rule) => {

@@ -37,12 +37,6 @@ export interface ReviewAccess {
   mayDecide: boolean
 }
 
-interface Wanted {
-  subject: ReviewSubject
-  right: SiteRight
-  now: number
-}
-
 /**
  * The one place that decides who may use a review. A token takes precedence: NOT_FOUND for a link that was revoked, has
  * expired or is about something else, and when its creator has no more access to the site. Without one, as for other
@@ -51,7 +45,7 @@ interface Wanted {
 export async function requireReview(
   queries: Queries,
   caller: ReviewCaller,
-  { subject, right, now }: Wanted,
+  { subject, right, now }: { subject: ReviewSubject; right: SiteRight; now: number },
 ): Promise<ReviewAccess> {
   const { slug } = subject
   const { reviewToken, grant } = caller

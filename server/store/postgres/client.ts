@@ -29,13 +29,6 @@ export interface Query {
   isCommit?: boolean
 }
 
-interface ServerRow {
-  standby: boolean
-  pid: number
-  version: string
-  number: number
-}
-
 const NUMBER_OIDS: readonly number[] = [pg.types.builtins.INT8, pg.types.builtins.NUMERIC]
 
 /** Times, sizes, counts and sums of them fit into a number. */
@@ -90,7 +83,10 @@ export class PostgresClient implements Connection, Disposable {
     await this.#within(timeoutMs, this.#client.connect())
     const text = `select pg_is_in_recovery() as standby, pg_backend_pid() as pid,
       current_setting('server_version') as version, current_setting('server_version_num')::int as number`
-    const { rows } = await this.query<ServerRow>({ text }, deadline - performance.now())
+    const { rows } = await this.query<{ standby: boolean; pid: number; version: string; number: number }>(
+      { text },
+      deadline - performance.now(),
+    )
     const [server] = rows
     if (server && server.number < minVersion) throw unsupported(server.version)
     this.isSession = server?.pid === this.#backend.processID

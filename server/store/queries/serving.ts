@@ -59,11 +59,6 @@ type SiteWithVersions = Schema['sites'] & {
   blobs: string | null
 }
 
-interface DomainWithSite extends SiteWithVersions {
-  name: string
-  certificate_not_after: number | null
-}
-
 /** What a visit needs, in one statement each: the parts are consistent with each other. */
 export class ServingQueries extends QueryGroup {
   async findSite(
@@ -86,7 +81,7 @@ export class ServingQueries extends QueryGroup {
   }
 
   async findDomain(domain: string, now: number): Promise<ServedDomain | undefined> {
-    const { rows } = await sql<DomainWithSite>`
+    const { rows } = await sql<SiteWithVersions & { name: string; certificate_not_after: number | null }>`
       select sites.*, ${selectVersion('live')}, former.files as former_files, ${OWNER_SUSPENSION},
         ${this.#selectBlobs(['live', 'former'], now)} as blobs,
         coalesce(target.domain, domains.domain) as name, certificates.not_after as certificate_not_after

@@ -45,11 +45,6 @@ type ErrorName = Exclude<
   'reportReceived'
 >
 
-interface ErrorPageOptions {
-  headers?: readonly string[]
-  linksHome?: boolean
-}
-
 export type PasswordProblem = 'missing' | 'wrong' | { retryAfterSeconds: number }
 
 interface PasswordPageOptions {
@@ -168,7 +163,7 @@ export class ErrorPages {
   #error(
     status: number,
     name: ErrorName,
-    { headers = [], linksHome = false }: ErrorPageOptions = {},
+    { headers = [], linksHome = false }: { headers?: readonly string[]; linksHome?: boolean } = {},
   ): LocalizedPage {
     return new LocalizedPage(
       (texts, language) => {
