@@ -24,7 +24,7 @@ import { trace } from '../lib/telemetry.ts'
 import type { Parts } from '../parts.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
-import type { SiteNames } from '../sites/names.ts'
+import { type SiteNames, withCurrentName } from '../sites/names.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, isShown, renewedPreview } from '../sites/preview.ts'
 import { metadataChange } from '../sites/site-metadata.ts'
 import {
@@ -203,15 +203,17 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     const { store, quotas, publishQueue, names, addresses, blobReader, log } = this.parts
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found, call) : undefined
+    const commitTo = (slug: string) =>
+      quotas.write(store, { site: slug }, async (tx) =>
+        this.#commit(tx, await this.#admit(tx, { ...call, slug }), call.request, promoted),
+      )
     const outcome = await publishQueue.run(call.caller, 'finalize', () =>
-      quotas.write(store, { site: call.slug }, async (tx) =>
-        this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
-      ),
+      withCurrentName(store, call.slug, commitTo),
     )
     const { site, version } = outcome
     const isLive = site.liveVersionId === version.id
     const isFirst = isLive && !outcome.unchanged && outcome.previousVersionId === null
-    this.#followUp(call, outcome, isFirst)
+    this.#followUp(call.request, outcome, isFirst)
     const [response, suggestedName] = await Promise.all([
       buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome),
       isFirst || (isLive && site.ownerId === null)
@@ -226,10 +228,12 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
 
   async #read(call: FinalizeCall): Promise<UploadedVersion> {
     // Uploads are recorded without a flush.
-    const { newest } = this.parts.store
+    const { store } = this.parts
+    const { newest } = store
     // Before the version: while that is pending, no other finalize has deleted them.
     const arrivals = await newest.versions.listArrivals(call.request.versionId)
-    return { ...(await this.#admit(newest, call)), arrivals }
+    const found = await withCurrentName(store, call.slug, (slug) => this.#admit(newest, { ...call, slug }))
+    return { ...found, arrivals }
   }
 
   async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
@@ -374,11 +378,12 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
 
   /** A failure is logged, and a sweep repeats the work. The first live version replaces no other one. */
   #followUp(
-    { slug, request: { versionId } }: FinalizeCall,
+    { versionId }: FinalizeRequest,
     { site, version, unchanged }: FinalizeOutcome,
     isFirst: boolean,
   ): void {
     const { versions, precompressor, log } = this.parts
+    const { slug } = site
     this.#refusals.delete(versionId)
     const isComplete = site.liveVersionId === versionId && !isEncodable(version, site)
     if (!unchanged && !isComplete) precompressor.enqueue(slug, versionId)

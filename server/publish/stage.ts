@@ -30,7 +30,7 @@ import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import { findByName, type SiteNames, takeNewName } from '../sites/names.ts'
+import { findByName, type SiteNames, takeNewName, withCurrentName } from '../sites/names.ts'
 import { assertPreviewLimit, findReplacedId } from '../sites/preview.ts'
 import {
   hasImage,
@@ -267,8 +267,9 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     if (request.name !== undefined)
       throw invalidField('name', 'is for new sites; rename a site with PATCH /api/v1/publish/{slug}/name')
     await blocklist.assertFiles(request.files)
-    const write = (tx: WriteTransaction) => this.#addVersion(tx, caller, slug, request, versionId)
-    return publishQueue.run(caller, 'new', () => quotas.write(store, { site: slug }, write))
+    const addTo = (site: string) =>
+      quotas.write(store, { site }, (tx) => this.#addVersion(tx, caller, site, request, versionId))
+    return publishQueue.run(caller, 'new', () => withCurrentName(store, slug, addTo))
   }
 
   async #addVersion(

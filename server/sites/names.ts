@@ -126,6 +126,22 @@ export async function findByName(
   return site
 }
 
+/** Calls `work` again with the new name of a site that was renamed since. */
+export async function withCurrentName<T>(
+  { newest }: Pick<Store, 'newest'>,
+  slug: string,
+  work: (slug: string) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(slug)
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error
+    const current = await newest.sites.findCurrentName(slug)
+    if (current === undefined) throw error
+    return withCurrentName({ newest }, current, work)
+  }
+}
+
 /** Within a write that gives a name to a site of the account. NAME_TAKEN. */
 export async function takeNewName(tx: WriteTransaction, name: string, accountId: string): Promise<void> {
   await takeName(tx, name, (former) => isReusable(former, accountId))

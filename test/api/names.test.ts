@@ -4,7 +4,9 @@ import type { KeyScope } from '../../protocol/api/keys.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { NamePolicy } from '../../server/sites/names.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
+import { pausedBody } from '../support/paused-body.ts'
 import { pluck } from '../support/pluck.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
@@ -382,6 +384,21 @@ describe('a rename', () => {
     assert.equal((await owner.client.renameSite(first, second)).redirectsUntil, null)
     await expectFailure(other.client.details(first), 'NOT_FOUND')
     await expectFailure(other.client.renameSite(second, fresh()), 'NOT_FOUND')
+  })
+
+  test('does not stop an archive that is being received', async () => {
+    const [first, second] = [fresh(), fresh()]
+    await named(first)
+    const archive = make('tar', { 'index.html': 'received before', 'after.html': 'received after' })
+    const { body, resume } = pausedBody(archive.subarray(0, 1024), archive.subarray(1024))
+    const begun = api.begunPuts
+    const sent = send(api, 'tar', body, { slug: first, key: owner.key })
+    await waitFor(() => api.begunPuts > begun)
+    await owner.client.renameSite(first, second)
+    resume()
+    const { status, json } = await sent
+    assert.deepEqual([status, json.slug], [200, second])
+    assert.equal((await api.visit(json.siteUrl, '/after.html')).text, 'received after')
   })
 
   test('is possible ten times a day', async () => {

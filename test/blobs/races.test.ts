@@ -334,6 +334,20 @@ test('a claim during the finalize of an anonymous version moves the site and tha
   assert.equal((await fixture.owner.details(slug)).currentVersionId, upload.versionId)
 })
 
+test('a version whose site is renamed during finalize goes live under the new name', async () => {
+  await using fixture = await startFixture()
+  const { slug, upload } = await fixture.stage({ 'index.html': X })
+  const finalizer = fixture.finalizerWith({
+    async commit(received) {
+      await fixture.owner.renameSite(slug, 'renamed')
+      return fixture.operator.blobs.commit(received)
+    },
+  })
+  const finalized = await finalizer.finalize(await fixture.caller(), slug, upload)
+  assert.equal(finalized.slug, 'renamed')
+  await fixture.assertServes('renamed', X)
+})
+
 type Fixture = Awaited<ReturnType<typeof startFixture>>
 
 /** A service that deletes unreferenced blobs without a grace period, an account, and the steps of the tests above. */

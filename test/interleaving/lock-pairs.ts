@@ -13,13 +13,13 @@ interface LockPair extends StopPoint {
  * stopped within that write, does not hold the lock.
  */
 export const LOCK_PAIRS: Record<string, LockPair> = {
-  'server/publish/stage.ts newVersion site': { first: 'stage a preview' },
+  'server/publish/stage.ts addTo site': { first: 'stage a preview' },
   'server/sites/version.ts writeWithPending site': { first: 'abort an update' },
   'server/publish/upload-recorder.ts #recordWithin site': {
     first: 'upload a file',
     second: 'stage an update of an anonymous site',
   },
-  'server/publish/finalize.ts #finalize site': { first: 'finalize' },
+  'server/publish/finalize.ts commitTo site': { first: 'finalize' },
   'server/sites/version-history.ts restore site': { first: 'promote a preview', after: 2 },
   'server/sites/reviews/reviews.ts createLink site': { first: 'create a review link' },
   'server/sites/reviews/reviews.ts #write site': { first: 'reply to a thread' },
