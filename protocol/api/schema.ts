@@ -55,11 +55,6 @@ export function constant<const Value extends string | boolean>(
   return { type: typeof value, const: value, description }
 }
 
-/** A field that is always null. */
-export function none(description: string): Schema<null> {
-  return { type: 'null', description }
-}
-
 export function list<T>(items: Schema<T>, description: string, more: Keywords = {}): Schema<T[]> {
   return { type: 'array', description, items, ...more }
 }

@@ -199,8 +199,10 @@ export class Sites extends Component<SitesParts> {
       async (tx): Promise<ClaimResponse> => {
         const now = this.parts.clock()
         const site = withClaimToken(await tx.sites.bySlug(slug), claimToken)
-        if (site.ownerId === account.id)
-          return { ...answer, slug, siteUrl: this.parts.addresses.site(slug), alreadyOwned: true }
+        if (site.ownerId === account.id) {
+          const expiresAt = toIsoOrNull(requireNotExpired(site, now).expiresAt)
+          return { ...answer, slug, siteUrl: this.parts.addresses.site(slug), expiresAt, alreadyOwned: true }
+        }
         if (site.ownerId !== null)
           throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
         requireChangeable(site, now)

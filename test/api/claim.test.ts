@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { pluck } from '../support/pluck.ts'
-import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -37,6 +37,18 @@ describe('a claim', () => {
     await (await api.operator()).suspensions.changeSite(COMMAND_LINE, slug, { reason: 'phishing' })
     await expectFailure(other.client.claim(slug, claimToken), 'ALREADY_CLAIMED')
     assert.equal((await owner.client.claim(slug, claimToken)).alreadyOwned, true)
+  })
+
+  test('is refused for a site that has expired since the account claimed it', async () => {
+    const { slug, claimToken } = await anonymousSite()
+    const { client } = owner
+    await client.claim(slug, claimToken)
+    const { expiresAt } = await client.setMetadata(slug, { ttlSeconds: 60 })
+    assert.equal((await client.claim(slug, claimToken)).expiresAt, expiresAt)
+    api.pass(MINUTE_MS)
+    await expectFailure(client.claim(slug, claimToken), 'SITE_EXPIRED')
+    await api.sweep('expired-sites')
+    await expectFailure(client.claim(slug, claimToken), 'SITE_EXPIRED')
   })
 
   test('needs the site’s own token', async () => {
