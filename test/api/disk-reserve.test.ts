@@ -3,6 +3,7 @@ import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { UpdateResponse } from '../../protocol/api/publish.schema.ts'
 import { Ballast, DiskReserve, reserveBytes } from '../../server/blobs/disk-reserve.ts'
 import { noise } from '../edge/fixture.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -59,7 +60,12 @@ describe('the reserve', () => {
 
 test('with no more than the reserve free, only publishing is refused', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(64 * MIB)
-  await using api = await Api.start({ DATA: join(disk.folder, 'data'), DISK_RESERVE: `${32 * MIB}` })
+  await using api = await Api.start({
+    DATA: join(disk.folder, 'data'),
+    DISK_RESERVE: `${32 * MIB}`,
+    SCAN_HOOK: '/bin/cat',
+    SCAN_FAILURE: 'pass',
+  })
   const owner = await api.account()
   const contents = { 'index.html': 'hello', 'a.bin': noise(400_000) }
   const site = await api.publish(owner.client, contents)
@@ -67,10 +73,14 @@ test('with no more than the reserve free, only publishing is refused', requires(
   const staged = await api.create(owner.client, contents)
   const whole = await api.create(owner.client, contents)
   await api.upload(whole.upload, contents)
+  const { slug: scannedSlug } = await api.publish(owner.client, contents)
+  const scanned = await api.update(owner.client, scannedSlug, { 'other.bin': contents['a.bin'] })
   await disk.fill(24 * MIB)
   const key = owner.key
   const put = (target: { url: string; headers: Record<string, string> }, body: Buffer) =>
     api.request('PUT', toTarget(target.url), { headers: target.headers, body })
+  const finalize = ({ slug, upload: { versionId } }: UpdateResponse) =>
+    api.request('POST', `/api/v1/publish/${slug}/finalize`, { key, json: { versionId } })
   const json = { files: toManifest(contents) }
   const archive = await make('zip', { 'index.html': 'new', 'b.bin': noise(3 * MIB) })
   const publishing: [what: string, publish: () => Promise<ApiResponse>][] = [
@@ -81,14 +91,8 @@ test('with no more than the reserve free, only publishing is refused', requires(
     ['a bundle', () => put(staged.upload.bundle!, buildTar(contents))],
     ['an archive', () => send(api, 'zip', archive, { key })],
     ['an archive as an update', () => send(api, 'zip', archive, { key, slug: site.slug })],
-    [
-      'finalize',
-      () =>
-        api.request('POST', `/api/v1/publish/${whole.slug}/finalize`, {
-          key,
-          json: { versionId: whole.upload.versionId },
-        }),
-    ],
+    ['finalize', () => finalize(whole)],
+    ['finalize, which copies a known file for the scanner', () => finalize(scanned)],
     ['duplicate', () => api.request('POST', `/api/v1/publish/${site.slug}/duplicate`, { key })],
   ]
   // Free space is measured once per second. The disk has space beside the reserve, so that only the reserve refuses.
@@ -116,6 +120,7 @@ test('with no more than the reserve free, only publishing is refused', requires(
   await api.upload(upload, contents)
   await owner.client.finalize(staged.slug, staged.upload)
   await owner.client.finalize(whole.slug, whole.upload)
+  await owner.client.finalize(scanned.slug, scanned.upload)
   assert.equal((await send(api, 'zip', archive, { key })).status, 201)
 })
 

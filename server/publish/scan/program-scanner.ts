@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Blobs } from '../../blobs/blobs.ts'
 import { Component } from '../../lib/component.ts'
+import { toStorageError } from '../../lib/errors.ts'
 import { describeFailure, runHook } from '../../lib/hook-process.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
@@ -68,7 +69,11 @@ export class ProgramScanner extends Component<ProgramScannerOptions> implements 
       const { path, hash, size, contentType } = file
       const copy = join(copies.path, `${number}`)
       await blobs.assertLocalSpace(size)
-      await pipeline(await file.open(), createWriteStream(copy, { mode: 0o600 }), { signal })
+      await pipeline(await file.open(), createWriteStream(copy, { mode: 0o600 }), { signal }).catch(
+        (error) => {
+          throw toStorageError(error) ?? error
+        },
+      )
       lines.push(JSON.stringify({ path, hash, size, contentType, file: copy }))
     }
     const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
