@@ -93,7 +93,10 @@ describe('who can create an account', () => {
     await api.account('invited@example.net')
     assert.deepEqual(await emails(), ['new@example.net'])
     assert.equal((await call('DELETE', '/new@example.net')).status, 200)
-    assert.equal((await call('DELETE', '/new@example.net')).status, 404)
+    assert.equal((await call('DELETE', '/new%40example.net')).status, 404)
+    const logged = api.running.log.filter(({ method }) => method === 'DELETE').map(({ path }) => path)
+    const masked = '/api/admin/invitations/n…@example.net'
+    assert.deepEqual(logged, [masked, masked])
     await call('POST', '', { email: 'late@example.net' })
     api.pass(13.9 * DAY_MS)
     assert.deepEqual(await emails(), ['late@example.net'])
