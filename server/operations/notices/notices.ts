@@ -59,7 +59,7 @@ const NOTICES_PER_RUN = 100
 /** After these, a run ends: the mail server probably accepts no email now. */
 const MAX_DEFERRED = 3
 
-/** A row prevents a second email about its event. */
+/** A row prevents a second email about its event until then. */
 const RETENTION_MS = 90 * DAY_MS
 const ROWS_PER_STATEMENT = 500
 
@@ -69,7 +69,7 @@ type Recipient = Pick<Account, 'id' | 'email'>
 type SendOutcome = 'done' | 'deferred' | 'failed'
 
 /**
- * At most one email for each event. An event of the API adds its notice in its own transaction; this class finds those
+ * At most one email for each event, in `RETENTION_MS`. An event of the API adds its notice in its own transaction; this class finds those
  * that come with time, and sends. A process that dies while it sends leaves an email unsent.
  */
 export class Notices extends Component<NoticesParts> {
