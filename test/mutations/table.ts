@@ -496,7 +496,7 @@ const ROWS: readonly Row[] = [
   ['resumes a pending version of other files', 'client/sdk/resume.ts', 'targetsFor', 'known?.pending?.manifest === manifest', 'known?.pending', 'test/cli/resume.test.ts'],
   ['replaces a named site by a new one', 'client/sdk/resume.ts', 'replaceOrThrow', 'if (named !== undefined || !known) throw refusals.at(-1)', 'if (!known) throw refusals.at(-1)', 'test/cli/resume.test.ts'],
   ['replaces a claimed site by a new one', 'client/sdk/resume.ts', 'replaceOrThrow', 'if (owned) throw new SiteOwnedError(slug, owned)', '', 'test/cli/publish.test.ts'],
-  ['forgets a publish that is interrupted', 'client/sdk/resume.ts', 'onStaged', 'memory.remember({ ...site, pending: { versionId, manifest } })', '', 'test/cli/resume.test.ts'],
+  ['forgets a publish that is interrupted', 'client/sdk/resume.ts', 'onStaged', 'memory.remember({ ...stored, pending: { versionId, manifest } })', 'undefined', 'test/cli/resume.test.ts'],
 
   // The served client
   ['serves a client of another server', 'server/web/client-download.ts', 'ClientDownload.#pack', '{ server: this.#origin }', "{ server: 'http://localhost:8080' }", 'test/journeys/client-package.test.ts'],
