@@ -326,8 +326,6 @@ const ROWS: readonly Row[] = [
   ['sends bytes that changed on the disk', 'server/blobs/disk.ts', 'readIntact', 'bytes.hash === hash', 'bytes.hash !== undefined', 'test/blobs/disk.test.ts'],
   ['ends a damaged file with an answer that is not that of a lost one', 'server/edge/edge.ts', 'undefinedIfDamaged', 'if (!(error instanceof DamagedBlobError)) throw error', 'throw error', 'test/edge/bodies.test.ts'],
   ['verifies the copy in the disk cache', 'server/blobs/s3/verified-reader.ts', 'VerifiedReader.verify', 'await this.#fetch({ object, start: offset, length: size, hash })', 'await this.#load({ object, start: offset, length: size, hash })', 'test/s3/faults.test.ts'],
-  ['takes the files of a bucket that refuses all for damaged', 'server/blobs/s3/verified-reader.ts', 'VerifiedReader.verify', 'await this.parts.check()', '', 'test/s3/bucket-answers.test.ts'],
-  ['takes the file of an expired token for damaged', 'server/blobs/s3/verified-reader.ts', 'VerifiedReader.verify', ' || isRetryable(error)', '', 'test/s3/bucket-answers.test.ts'],
   ['verifies the same files again', 'server/jobs/verify-blobs.ts', 'verifyBlobs', 'if (!isByHand) await saveCursor(store, usedUntil, after)', '', 'test/operator/sweeps.test.ts'],
   ['calls a backup repaired whose file the service does not have', 'server/commands/backup.ts', 'verifyBackup', 'repaired.length === lost.length', 'repair', BACKUP],
   ['trusts uploads to an earlier process', 'server/blobs/disk.ts', 'commitOne', 'blob.object.endsWith(ownSuffix)', 'true', 'test/blobs/disk.test.ts'],

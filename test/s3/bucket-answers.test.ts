@@ -86,30 +86,6 @@ test('files of a bucket that does not exist are unavailable, and a missing objec
   }
 })
 
-for (const [what, { status, code, list }, found] of [
-  ['an object that the bucket refuses', { status: 403, code: 'InvalidObjectState', list: 200 }, 'damaged'],
-  ['an object of a bucket that refuses all', { status: 403, code: 'AccessDenied', list: 403 }, undefined],
-  ['an object of a bucket that throttles', { status: 503, code: 'SlowDown', list: 200 }, undefined],
-  ['an object that an expired token requests', { status: 400, code: 'ExpiredToken', list: 200 }, undefined],
-] as const)
-  test(`${what} is ${found ?? 'not known to be damaged'}`, async () => {
-    await using bucket = await startBucket(({ url = '' }, response) => {
-      const isList = url.includes('list-type')
-      const body = isList && list === 200 ? '<ListBucketResult></ListBucketResult>' : errorBody(code)
-      response.writeHead(isList ? list : status).end(body)
-    })
-    for (const [bytes, piecesHash] of [
-      [Buffer.from('small'), null],
-      [LARGE, '0'.repeat(64)],
-    ] as const) {
-      const verified = bucket.blobs.verify(
-        toLocation({ object: 'an-object', ...received(bytes), piecesHash }),
-      )
-      if (found) assert.equal(await verified, found)
-      else await assert.rejects(verified, { code: 'UNAVAILABLE' })
-    }
-  })
-
 test('a full bucket is reported as such', async () => {
   for (const [status, code] of [
     [403, 'QuotaExceeded'],

@@ -57,14 +57,14 @@ export function s3Blobs(options: S3Options): Blobs {
   const client = new S3Client({ bucket, clock, credentials, timeouts, observer, collectYoung })
   if (incidents) observer.watch(incidents, client)
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
-  const check = shareResult(() => listObjects(client, { limit: 1 }), {
-    lifetimeMs: CHECK_INTERVAL_MS,
-  })
-  const reader = new VerifiedReader({ client, cache, metrics, damage, check })
+  const reader = new VerifiedReader({ client, cache, metrics, damage })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
   const uploads = new Uploads({ client, createName, onStored, maxPutBytes })
   const assertLocalSpace = async (bytes?: number) => (cache ?? reserve)?.assertSpace(bytes)
+  const check = shareResult(() => listObjects(client, { limit: 1 }), {
+    lifetimeMs: CHECK_INTERVAL_MS,
+  })
 
   return {
     put: (body, expected) => withS3Errors(() => uploads.put(body, expected)),

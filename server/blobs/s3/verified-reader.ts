@@ -1,7 +1,7 @@
 import { hash as hashOnce } from 'node:crypto'
 import { MemoryBudget, SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { S3Client } from '../../../packages/s3-client/client.ts'
-import { isRetryable, outcomeOf, S3Error, WrongBytesError } from '../../../packages/s3-client/errors.ts'
+import { S3Error, WrongBytesError } from '../../../packages/s3-client/errors.ts'
 import { Component } from '../../lib/component.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { shareRunning } from '../../lib/share-result.ts'
@@ -15,8 +15,6 @@ interface VerifiedReaderOptions {
   cache: DiskCache | undefined
   metrics: Metrics
   damage: DamageReport | undefined
-  /** Rejects unless the bucket answers. */
-  check(): Promise<unknown>
 }
 
 interface ReadOptions {
@@ -48,7 +46,7 @@ export class VerifiedReader extends Component<VerifiedReaderOptions> {
     return this.#read(pieceRange(location, number, table), { continues, isKept: true })
   }
 
-  /** Reads all of the content from the bucket. An object that it refuses is damaged, unless it refuses all requests. */
+  /** Reads all of the content from the bucket. */
   async verify(location: BlobLocation): Promise<BlobState> {
     const { object, offset, size, hash } = location
     try {
@@ -61,9 +59,7 @@ export class VerifiedReader extends Component<VerifiedReaderOptions> {
     } catch (error) {
       if (error instanceof DamagedBlobError) return 'damaged'
       if (error instanceof S3Error && error.isMissingObject) return 'missing'
-      if (outcomeOf(error) !== 'refused' || isRetryable(error)) throw error
-      await this.parts.check()
-      return 'damaged'
+      throw error
     }
   }
 
