@@ -24,12 +24,16 @@ const RECORDS_PER_PAGE = 100
 
 const MAX_LOGGED_SITES = 5
 
+/** Then the storage fails, and not some files. */
+const MAX_FAILURES_IN_ROW = 10
+
 /** How far the share can be used ahead, by large files. Beyond it, the clock was set. */
 const MAX_AHEAD_MS = 7 * DAY_MS
 
 /**
  * Compares blobs and encodings with their hashes, in order, from where an earlier run ended: the part of the daily
- * share that is due, or everything when it runs by hand. Logs damaged and missing ones, and returns their number.
+ * share that is due, or everything when it runs by hand. Logs damaged and missing ones, and returns their number. Rejects
+ * when some could not be read, such as one that the bucket refuses, once it has read the others.
  */
 export async function verifyBlobs(
   options: VerifyOptions,
@@ -40,12 +44,21 @@ export async function verifyBlobs(
   const isByHand = since === 0
   let [usedUntil, after] = isByHand ? [Number.NEGATIVE_INFINITY, ''] : await readCursor(store, now)
   let found = 0
+  let failure: unknown
+  let failuresInRow = 0
   while (usedUntil < now) {
     const page = await store.read.blobs.list(after, RECORDS_PER_PAGE)
     for (const record of page) {
       if (usedUntil >= now) break
       signal?.throwIfAborted()
-      found += await verifyRecord(options, record)
+      try {
+        found += await verifyRecord(options, record)
+        failuresInRow = 0
+      } catch (error) {
+        failure ??= error
+        if (++failuresInRow === MAX_FAILURES_IN_ROW) throw error
+        options.log.warn('a stored file could not be verified', { hash: record.hash, error })
+      }
       if (!isByHand) usedUntil += DAY_MS * shareOf(record, after, config.verifyDaily)
       after = record.hash
     }
@@ -54,6 +67,7 @@ export async function verifyBlobs(
     if (!isByHand) await saveCursor(store, usedUntil, after)
     if (isEnd) break
   }
+  if (failure !== undefined) throw failure
   return found
 }
 

@@ -257,7 +257,23 @@ test('every stored file is compared with its hash once in the time that the dail
   assert.equal(await verification.run(busy, { since: 1 }), 0)
   assert.ok(verified.splice(0).length > 0)
   assert.equal(await runOnce(verification, withDaily({ bytes: 0 })), 3)
-  assert.equal(verified.length, 201)
+  assert.equal(verified.splice(0).length, 201)
+  // A refused object ends no run; a storage that fails does.
+  const refused = new Set([files[5]!.object])
+  const refusing = withDaily({ bytes: 0 })
+  refusing.blobs = {
+    ...blobs,
+    async verify(location: BlobLocation) {
+      verified.push(location.object)
+      if (refused.has(location.object) || refused.size === 0) throw new Error('refused')
+      return blobs.verify(location)
+    },
+  }
+  await assert.rejects(runOnce(verification, refusing), /refused/)
+  assert.equal(verified.splice(0).length, 201)
+  refused.clear()
+  await assert.rejects(runOnce(verification, refusing), /refused/)
+  assert.equal(verified.length, 10)
 })
 
 const HOUR_MS = 3_600_000
