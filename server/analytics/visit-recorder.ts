@@ -113,11 +113,11 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
     const salt = await this.#getSalt(day)
     while (buffer.sites.size > 0) {
       const chunks = takeChunks(buffer)
-      const hasRoom = this.#hasRoom(day)
+      const [hasRoom, hasRoomForNames] = [this.#hasRoom(day), this.#hasRoom(day, 2)]
       const rows = chunks.map(({ site: { slug }, requests, bytes, visitors, names }) => {
         const hashes =
           salt === undefined || !hasRoom ? [] : visitors.map((visitor) => hashVisitor(salt, slug, visitor))
-        return { slug, requests, bytes, visitors: hashes, names: hasRoom ? names : [] }
+        return { slug, requests, bytes, visitors: hashes, names: hasRoomForNames ? names : [] }
       })
       const written = await this.parts.store.write('relaxed', INDEPENDENT, (tx) =>
         tx.visits.add(hour, day, rows),
@@ -128,16 +128,21 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
     }
   }
 
-  #hasRoom(day: number): boolean {
+  /** Names have half of it, so that a flood of them leaves visitors counted. */
+  #hasRoom(day: number, share = 1): boolean {
     if (this.#written.day !== day) this.#written = { day, units: 0 }
-    return this.#written.units < this.#maxUnitsPerDay
+    return this.#written.units < this.#maxUnitsPerDay / share
   }
 
   /** Logged by the node whose write reached the limit. */
   #noticeLimit({ added, total }: { added: number; total: number }): void {
     this.#written.units = total
-    if (total - added < this.#maxUnitsPerDay && total >= this.#maxUnitsPerDay)
-      this.parts.log.warn('daily limit of visitors and names reached', { day: toIso(this.#written.day) })
+    for (const [what, limit] of [
+      ['names', this.#maxUnitsPerDay / 2],
+      ['visitors', this.#maxUnitsPerDay],
+    ] as const)
+      if (total - added < limit && total >= limit)
+        this.parts.log.warn(`daily limit of counted ${what} reached`, { day: toIso(this.#written.day) })
   }
 
   /** Shared by all nodes; undefined when the day has ended and its salt is deleted. */

@@ -194,7 +194,10 @@ test('the visitors of a day are limited, and a returning one does not count agai
   one.visit(1, ['kim'])
   await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 22, visitors: 10 })
-  assert.deepEqual(one.messages, ['daily limit of visitors and names reached'])
+  assert.deepEqual(one.messages, [
+    'daily limit of counted names reached',
+    'daily limit of counted visitors reached',
+  ])
   one.clock.now += DAY_MS
   one.visit(1, ['kim'])
   await one.recorder.flush()
@@ -202,7 +205,7 @@ test('the visitors of a day are limited, and a returning one does not count agai
 })
 
 test('the names of a day are limited by their length, and a known one does not count again', async () => {
-  await using one = await openRecorder({ maxUnitsPerDay: 10 })
+  await using one = await openRecorder({ maxUnitsPerDay: 20 })
   const visit = async (...names: string[]) => {
     one.visit(1, ['ann'])
     for (const name of names) one.recorder.site('a-site')!.name('path', name)!.requests++
@@ -213,7 +216,7 @@ test('the names of a day are limited by their length, and a known one does not c
   assert.equal(await visit(`/${'x'.repeat(400)}`, '/b'), 4)
   assert.equal(await visit('/c'), 4)
   assert.equal((await one.totals()).requests, 22)
-  assert.deepEqual(one.messages, ['daily limit of visitors and names reached'])
+  assert.deepEqual(one.messages, ['daily limit of counted names reached'])
   one.clock.now += DAY_MS
   assert.equal(await visit('/c'), 5)
 })

@@ -48,7 +48,7 @@ export class VisitQueries extends QueryGroup {
     const counted = inLockOrder(sites.filter(({ slug }) => existing.has(slug)))
     const firsts = await this.#insertVisitors(counted, day)
     await this.#addHours(hour, counted, firsts)
-    const names = await this.#addNames(day, counted)
+    let added = await this.#addNames(day, counted)
     for (const { slug, names } of counted) {
       for (const kind of VISIT_NAME_KINDS) {
         const { length } = names.filter((one) => one.kind === kind)
@@ -56,10 +56,10 @@ export class VisitQueries extends QueryGroup {
           Math.random() < length / NAME_CHECK_THRESHOLD &&
           (await this.#names.count({ slug, day, kind })) > MAX_NAMES_PER_DAY
         )
-          await this.#truncateKind(slug, day, kind, NAMES_AFTER_TRUNCATION)
+          added -= countUnits(await this.#truncateKind(slug, day, kind, NAMES_AFTER_TRUNCATION))
       }
     }
-    const added = firsts.values().reduce((sum, count) => sum + count, names)
+    added = firsts.values().reduce((sum, count) => sum + count, added)
     // Last, because all nodes write this row.
     const total = await this.db
       .updateTable('visit_salts')
@@ -167,7 +167,7 @@ export class VisitQueries extends QueryGroup {
     let deleted = 0
     for (const kind of VISIT_NAME_KINDS)
       if ((await this.#names.count({ slug, day, kind })) > kept)
-        deleted += await this.#truncateKind(slug, day, kind, kept)
+        deleted += (await this.#truncateKind(slug, day, kind, kept)).length
     return deleted
   }
 
@@ -269,17 +269,26 @@ export class VisitQueries extends QueryGroup {
         `${slug} ${kind} ${requests} ${name}`
       const added = new Set(piece.map(keyOf))
       // One that was there has more requests now.
-      for (const row of rows) if (added.has(keyOf(row))) written += Math.ceil(row.name.length / UNIT_BYTES)
+      written += countUnits(rows.filter((row) => added.has(keyOf(row))))
     }
     return written
   }
 
-  #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number): Promise<number> {
+  async #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number) {
     const isOfKind = sql<boolean>`slug = ${slug} and day = ${day} and kind = ${kind}`
     const isKept = sql<boolean>`name in (select name from visit_names where ${isOfKind}
       order by requests desc, name limit ${kept})`
-    return this.#names.remove((all) => all.where(isOfKind).where((e) => e.not(isKept)))
+    return this.db
+      .deleteFrom('visit_names')
+      .where(isOfKind)
+      .where((e) => e.not(isKept))
+      .returning('name')
+      .execute()
   }
+}
+
+function countUnits(rows: readonly { name: string }[]): number {
+  return rows.reduce((sum, { name }) => sum + Math.ceil(name.length / UNIT_BYTES), 0)
 }
 
 /** One order of rows for all nodes: two that lock the same rows in different orders would wait for each other. */

@@ -27,7 +27,7 @@ export const visitorTable = new Table({ slug: key(text), day: key(integer), visi
 export const visitSaltTable = new Table({
   day: key(integer),
   salt: text,
-  /** Of that day, over all nodes and sites: 1 for each new visitor, and for each 80 bytes of a new name. */
+  /** Of that day, over all nodes and sites: 1 for each visitor, and for each 80 bytes of a name that is kept. */
   written: generated,
 })
 
