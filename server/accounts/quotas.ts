@@ -78,15 +78,22 @@ export class Quotas extends Component<QuotasOptions> {
   }
 
   /**
-   * QUOTA_EXCEEDED when the holders of a site have no room for what they send, as known before a write. An account may
-   * have these contents already, so what it sends is compared with its limit alone.
+   * QUOTA_EXCEEDED when the network of an anonymous site, or all of them, have no room for what they send, as known before
+   * a write. An account may have these contents already, or send them twice: UNAVAILABLE when it sends more at the same
+   * time than twice its limit, or twice the largest site.
    */
-  async assertRoom(read: Queries, site: SiteHolder, sent: Pick<Tally, 'of'>): Promise<void> {
+  async assertRoom(
+    read: Queries,
+    site: SiteHolder,
+    { sent, siteBytes }: { sent: Pick<Tally, 'of'>; siteBytes: number },
+  ): Promise<void> {
     const { ownerId } = site
     for (const quota of await this.#listQuotas(read, site)) {
       const change = { bytes: sent.of(quota.holder), sites: 0 }
-      const used = ownerId === null ? await read.usage.find(quota.holder) : { bytes: 0, sites: 0 }
-      if (exceededPart(used, change, quota.limits))
+      if (ownerId !== null) {
+        const limit = 2 * Math.max(quota.limits.bytes, siteBytes)
+        if (change.bytes > limit) throw tooMuchAtOnce(limit)
+      } else if (exceededPart(await read.usage.find(quota.holder), change, quota.limits))
         throw await quotaExceeded(read, quota, { change, ownerId })
     }
   }
@@ -196,6 +203,11 @@ async function quotaExceeded(
   return ownerId === null
     ? new ApiError('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
     : new AccountQuotaError(message, ownerId, details)
+}
+
+function tooMuchAtOnce(limit: number): ApiError {
+  const sentence = `The archives of the account that are being received have more than ${formatBytes(limit)}. Send this one when they have arrived.`
+  return new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
 }
 
 class AccountQuotaError extends ApiError {

@@ -211,7 +211,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
     const { blobs, spoolFolder, clock, pendingLifetime } = this.parts
     const endsAt = clock() + pendingLifetime * SECOND_MS
     const spoolSpace = this.parts.spoolSpace.shareOf(rateLimitSubnet(caller.address))
-    using receipt = this.#receipts.open(holder)
+    using receipt = this.#receipts.open(holder, limits.siteBytes)
     // In the order of the archive, in which a later file of a tar replaces an earlier one of the same path.
     const found: ReceivedFile[] = []
     const archiveLimits = {
@@ -327,7 +327,8 @@ interface Receipt extends Disposable {
 class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>> {
   readonly #received = new Tally()
 
-  open(holder: SiteHolder): Receipt {
+  /** `siteBytes`: the largest site of the holder. */
+  open(holder: SiteHolder, siteBytes: number): Receipt {
     const holders = holdersOf(holder)
     let own = 0
     // A small archive of an account reads nothing: its version is checked when it is staged.
@@ -342,7 +343,8 @@ class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>
         unchecked += bytes
         if (unchecked < BYTES_PER_CHECK) return
         unchecked = 0
-        await this.parts.quotas.assertRoom(this.parts.store.read, holder, this.#received)
+        const { store, quotas } = this.parts
+        await quotas.assertRoom(store.read, holder, { sent: this.#received, siteBytes })
       },
       [Symbol.dispose]: () => {
         if (own > 0) count(-own)

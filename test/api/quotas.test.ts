@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import type { Exceptions } from '../../protocol/api/account.schema.ts'
 import type { AuditPage } from '../../protocol/api/admin/audit.schema.ts'
 import type { QuotaDetails } from '../../protocol/api/errors.schema.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { ANONYMOUS } from '../../server/store/tables/usage.ts'
+import { TAR_END, tarPart } from '../archive/tar-file.ts'
 import { zip } from '../archive/zip-file.ts'
 import { listObjects } from '../blobs/bytes.ts'
 import { anySeed, Random } from '../support/random.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { administrator } from './administrator.ts'
 import { type Account, Api, DAY_MS, expectFailure, startApi } from './api.ts'
-import { part } from './archive-requests.ts'
+import { part, send } from './archive-requests.ts'
 import type { Contents } from './content.ts'
 import { makeSecret } from './planted-secrets.ts'
 
@@ -396,7 +399,7 @@ describe('what sites without an account hold', () => {
 })
 
 for (const [why, limits, parts, status, puts] of [
-  ['larger than the quota of its account', { bytes: 10e6 }, [BIG, BIG, BIG], 413, 1],
+  ['larger than the quota of its account', { bytes: 10e6 }, [BIG, BIG], 413, 2],
   ['without room in the quota of its account', { bytes: 10e6 }, [BIG], 413, 1],
   ['with a secret', {}, [BIG, part('app.js', makeSecret())], 422, 2],
 ] as const)
@@ -412,6 +415,25 @@ for (const [why, limits, parts, status, puts] of [
     assert.deepEqual([answer.status, api.begunPuts - before], [status, puts])
     assert.deepEqual(await listObjects(blobs), objects)
   })
+
+test('archives of one account at the same time have a bound, and the next one can come later', async () => {
+  const { key } = await ownerWith({ bytes: 10e6, siteBytes: 10e6 })
+  const end = Promise.withResolvers<void>()
+  async function* slow() {
+    yield tarPart(BIG)
+    await end.promise
+    yield TAR_END
+  }
+  const publish = (body: Readable) => send(api, 'tar', body, { key })
+  const before = api.begunPuts
+  const first = [publish(Readable.from(slow())), publish(Readable.from(slow()))]
+  await waitFor(() => api.begunPuts === before + 2)
+  const { status, headers, json } = await publish(Readable.from([tarPart(BIG), TAR_END]))
+  assert.deepEqual([status, headers['retry-after'], api.begunPuts], [503, '60', before + 2])
+  assert.match(json.error, /^The archives of the account .* more than 20 MB\./)
+  end.resolve()
+  assert.deepEqual((await Promise.all(first)).map((one) => one.status).sort(), [201, 413])
+})
 
 test('two recounts at the same time correct what was counted wrongly once', async (t) => {
   await using api = await Api.start()
