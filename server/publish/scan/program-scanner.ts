@@ -63,6 +63,7 @@ export class ProgramScanner extends Component<ProgramScannerOptions> implements 
     deadline: number,
   ): Promise<Refusal | undefined> {
     const { program, environment, folder, blobs } = this.parts
+    await blobs.assertLocalSpace()
     await using copies = await mkdtempDisposable(join(folder, COPIES_PREFIX))
     const lines: string[] = []
     for (const [number, file] of files.entries()) {
