@@ -63,6 +63,7 @@ const documents: [document: string | Buffer, title: string | null, ...icons: str
   ['<body><svg><title>S</title></svg><title>B</title>', null],
   [`<script>${' x'.repeat(30_000)}</script><title>In reach</title>`, 'In reach'],
   [`<template><table>${' x'.repeat(50_000)}</table></template><title>Beyond</title>`, null],
+  [`<template><table>${'\0 '.repeat(50_000)}</table></template><title>Beyond</title>`, null],
   ['<!--<title>C</title>--><script>"<title>S</title>"</script>', null],
   ['<link rel="shortcut icon" href=/favicon.ico><link rel=apple-touch-icon href="a/%C3%A4 b.png">', null, 'a/ä b.png', 'favicon.ico'],
   ['<base href=/img/><link rel=icon href=big.svg>', null, 'img/big.svg'],

@@ -21,17 +21,31 @@ export const MAX_HEAD_BYTES = 256 * 1024
 /** Far more than any head has. */
 const MAX_ELEMENTS = 10_000
 const MAX_DEPTH = 100
-/** Each run of characters without a space is a token, and each run of spaces. */
-const MAX_WORDS = 40_000
+/** Runs of characters without a space, of spaces, and of NUL: each is a token. */
+const MAX_TEXTS = 80_000
 
 const STOP_PARSING = Symbol('enough of the document was read')
 
 class BoundedParser extends Parser<Tree.DefaultTreeAdapterMap> {
-  #words = 0
+  #texts = 0
 
   override onCharacter(token: Token.CharacterToken): void {
-    if (++this.#words > MAX_WORDS) throw STOP_PARSING
+    this.#count()
     super.onCharacter(token)
+  }
+
+  override onWhitespaceCharacter(token: Token.CharacterToken): void {
+    this.#count()
+    super.onWhitespaceCharacter(token)
+  }
+
+  override onNullCharacter(token: Token.CharacterToken): void {
+    this.#count()
+    super.onNullCharacter(token)
+  }
+
+  #count(): void {
+    if (++this.#texts > MAX_TEXTS) throw STOP_PARSING
   }
 }
 
