@@ -76,20 +76,28 @@ export class RateLimits extends Component<LimitsParts> {
   /** A changed plan applies from the next request. */
   async charge(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
-    const isExhausted = `${limit} ${key}`
-    const refusals = this.#exhausted.get(isExhausted)
-    if (refusals !== undefined) {
+    const by = caller.ofOtherPage ? 'pages' : 'networks'
+    const shared = kind === 'sign-in' ? `sign-in of ${by}:${shortenAddress(caller.address)}` : undefined
+    const own = `${limit} ${key}`
+    const isExhausted = [own, shared].find((one) => one !== undefined && this.#exhausted.has(one))
+    if (isExhausted !== undefined) {
+      const refusals = this.#exhausted.get(isExhausted)!
       this.#exhausted.set(isExhausted, refusals + 1)
       if (refusals >= MAX_REFUSALS_WITH_LOOKUP) this.#cacheKey(caller)
       return this.#toStatus(limit, limit + 1, window)
     }
     const add = (one: string) =>
       this.parts.store.execute('unread', ({ counters }) => counters.add(this.#toStored(caller, one), window))
-    const by = caller.ofOtherPage ? 'pages' : 'networks'
-    const networks = kind === 'sign-in' ? await add(`sign-in of ${by}:${shortenAddress(caller.address)}`) : 0
-    const count = networks > MAX_NETWORKS * limit ? limit + 1 : await add(key)
+    const exhaust = (one: string) =>
+      this.#exhausted.size < MAX_EXHAUSTED_CALLERS && this.#exhausted.set(one, 0)
+    let count = await add(key)
+    // One network counts for its neighbours within its own limit only.
+    if (shared !== undefined && count <= limit && (await add(shared)) > MAX_NETWORKS * limit) {
+      exhaust(shared)
+      count = limit + 1
+    }
     this.#remember(key, count)
-    if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.set(isExhausted, 0)
+    if (count > limit) exhaust(own)
     return this.#toStatus(limit, count, window)
   }
 
