@@ -408,8 +408,7 @@ async function openConnection(file: string, deadline: number): Promise<DatabaseS
        PRAGMA secure_delete = FAST`,
     ),
   )
-  // As PostgreSQL has them; SQLite's own `instr` compares byte by byte, and `lower` changes ASCII only.
-  db.function('lower', { deterministic: true }, (text) => (text === null ? null : String(text).toLowerCase()))
+  // As PostgreSQL has it; SQLite's own `instr` compares byte by byte.
   db.function('strpos', { deterministic: true }, (text, part) => String(text).indexOf(String(part)) + 1)
   return db
 }

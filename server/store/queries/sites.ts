@@ -191,10 +191,13 @@ export class SiteQueries extends QueryGroup {
       .orderBy('sites.slug', 'desc')
       .limit(limit)
     for (const word of words) {
-      const pattern = `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
-      const like = (text: RawBuilder<unknown>) => sql<boolean>`lower(${text}) like ${pattern} escape '\\'`
-      const title = sql`coalesce(sites.title, versions.title)`
-      query = query.where((e) => e.or([like(sql.ref('sites.slug')), like(title)]))
+      const texts = [sql.ref('sites.slug'), sql`coalesce(sites.title, versions.title)`]
+      const patterns = spellings(word).map((one) => `%${one.replace(/[\\%_]/g, '\\$&')}%`)
+      const like = (text: RawBuilder<unknown>, pattern: string) =>
+        sql<boolean>`lower(${text}) like ${pattern} escape '\\'`
+      query = query.where((e) =>
+        e.or(texts.flatMap((text) => patterns.map((pattern) => like(text, pattern)))),
+      )
     }
     // By rows, which is a range of an index.
     return after
@@ -256,4 +259,13 @@ export class CollaboratorQueries extends QueryGroup {
     const rows = this.db.deleteFrom('collaborators').where('email', '=', email).returning('slug')
     return (await rows.execute()).map(({ slug }) => slug)
   }
+}
+
+/** SQLite's `lower` changes ASCII only: other letters of a title are compared as they may have been typed. */
+function spellings(word: string): string[] {
+  const lower = word.toLowerCase()
+  if (/^[ -~]*$/.test(word)) return [lower]
+  const typed = word.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  const [first = ''] = lower
+  return [...new Set([lower, typed, first.toUpperCase() + lower.slice(first.length)])]
 }
