@@ -278,7 +278,9 @@ addEventListener('click', (event) => {
   const isOfSite = link.origin === location.origin && !link.hasAttribute('download')
   const isOfPage = isOfSite && link.hash !== '' && link.pathname === location.pathname
   if (isInside && (isOfPage || link.protocol === 'javascript:')) return
-  if (!isOfSite) event.preventDefault()
+  const isNew = event.ctrlKey || event.metaKey || event.shiftKey
+  if (!isOfSite || isNew) event.preventDefault()
+  if (isOfSite && isNew) location.assign(link.href)
   else if (!isInside) link.target = '_self'
   send({ type: 'link', isOfSite })
 })
