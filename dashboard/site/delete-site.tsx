@@ -3,7 +3,7 @@ import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { toDisplayError } from '../api/display-error.ts'
-import { invalidate } from '../api/resource.ts'
+import { invalidate, retries } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
@@ -34,6 +34,8 @@ export function DeleteSite({ site, onClose, onDeleted }: DeleteSiteProps) {
     try {
       await slipway.undelete(slug)
       invalidate('sites', 'domains')
+      // Its page may be open, and has failed.
+      retries.value++
       if (onDeleted) onDeleted()
       else route(`/sites/${slug}`)
       showToast(`${title ?? slug} restored.`)

@@ -102,6 +102,7 @@ export function FileEditor({ site, file: { path, contentType }, onLive, onClose:
 
 /** Changed texts by the keys of their originals: the back button of the browser leaves the editor without a question. */
 const unsaved = new Map<string, string>()
+signedInAs.subscribe(() => unsaved.clear())
 
 function useEditedText(key: string, original: string | undefined) {
   const [written, setWritten] = useState(unsaved.get(key))
