@@ -1,12 +1,11 @@
 import type { RequestHeaders } from '../../../../packages/http-server/http-handler.ts'
 import { DEFAULT_BRANDING } from '../../../../protocol/branding.ts'
-import type { ServiceBranding } from '../../../lib/branding.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { EdgeResponse } from '../../response.ts'
 import { acceptsHtml } from '../negotiation.ts'
 import { type Language, negotiateLanguage, TEXTS } from './language.ts'
 import type { PageText, VisitorTexts } from './languages/visitor-texts.ts'
-import { inlineResponse, PageFrame, type ServicePage } from './page-frame.ts'
+import { inlineResponse, PageFrame } from './page-frame.ts'
 
 /** The path of the password form, which the site does not own. */
 export const PASSWORD_PATH = '/_slipway/password'
@@ -65,33 +64,32 @@ interface SuspendedPageOptions {
 const SITE_METHODS = 'GET, HEAD, OPTIONS'
 const FORM_METHODS = `${SITE_METHODS}, POST`
 
-export class ErrorPages {
-  readonly siteNotFound = this.#error(404, 'siteNotFound')
-  readonly siteNotPublished = this.#error(404, 'siteNotPublished')
-  readonly versionNotFound = this.#error(404, 'versionNotFound')
-  readonly pageNotFound = this.#error(404, 'pageNotFound', { linksHome: true })
-  readonly siteExpired = this.#error(410, 'siteExpired')
-  readonly fileBlocked = this.#error(451, 'fileBlocked')
-  readonly badRequest = this.#error(400, 'badRequest')
+export class ErrorPages extends PageFrame {
+  readonly siteNotFound = this.#error(404, 'NOT_FOUND', 'siteNotFound')
+  readonly siteNotPublished = this.#error(404, 'NOT_FOUND', 'siteNotPublished')
+  readonly versionNotFound = this.#error(404, 'NOT_FOUND', 'versionNotFound')
+  readonly pageNotFound = this.#error(404, 'NOT_FOUND', 'pageNotFound', { linksHome: true })
+  readonly siteExpired = this.#error(410, 'SITE_EXPIRED', 'siteExpired')
+  readonly fileBlocked = this.#error(451, 'CONTENT_REFUSED', 'fileBlocked')
+  readonly badRequest = this.#error(400, 'VALIDATION_ERROR', 'badRequest')
   /** RFC 9110, 15.5.20. */
-  readonly misdirected = this.#error(421, 'misdirected')
-  readonly methodNotAllowed = this.#error(405, 'methodNotAllowed', { headers: ['Allow', SITE_METHODS] })
-  readonly formMethodNotAllowed = this.#error(405, 'methodNotAllowed', { headers: ['Allow', FORM_METHODS] })
-  readonly preconditionFailed = this.#error(412, 'preconditionFailed')
+  readonly misdirected = this.#error(421, 'MISDIRECTED_REQUEST', 'misdirected')
+  readonly methodNotAllowed = this.#error(405, 'METHOD_NOT_ALLOWED', 'methodNotAllowed', {
+    headers: ['Allow', SITE_METHODS],
+  })
+  readonly formMethodNotAllowed = this.#error(405, 'METHOD_NOT_ALLOWED', 'methodNotAllowed', {
+    headers: ['Allow', FORM_METHODS],
+  })
+  readonly preconditionFailed = this.#error(412, 'PRECONDITION_FAILED', 'preconditionFailed')
   /** The 416 response of every file; its length is added. */
-  readonly rangeNotSatisfiable = this.#error(416, 'rangeNotSatisfiable')
-  readonly internalError = this.#error(500, 'internalError')
-  readonly formTooLarge = this.#error(413, 'unreadableForm')
-  readonly formUnsupported = this.#error(415, 'unreadableForm')
-  readonly #frame: PageFrame
-
-  constructor(branding: ServiceBranding, service: string) {
-    this.#frame = new PageFrame(branding, service)
-  }
+  readonly rangeNotSatisfiable = this.#error(416, 'RANGE_NOT_SATISFIABLE', 'rangeNotSatisfiable')
+  readonly internalError = this.#error(500, 'INTERNAL', 'internalError')
+  readonly formTooLarge = this.#error(413, 'VALIDATION_ERROR', 'unreadableForm')
+  readonly formUnsupported = this.#error(415, 'VALIDATION_ERROR', 'unreadableForm')
 
   /** `seconds` until a retry makes sense. */
   unavailable(seconds: number): LocalizedPage {
-    return this.#error(503, 'unavailable', { headers: ['Retry-After', `${seconds}`] })
+    return this.#error(503, 'UNAVAILABLE', 'unavailable', { headers: ['Retry-After', `${seconds}`] })
   }
 
   /** Contract, "Serving", 7. */
@@ -100,7 +98,8 @@ export class ErrorPages {
     { accept = '', 'accept-language': accepted = '' }: LanguageHeaders,
   ): EdgeResponse {
     const status = typeof problem === 'object' ? 429 : 401
-    if (!acceptsHtml(accept)) return jsonError({ status, name: 'passwordRequired', headers })
+    const code = status === 429 ? 'RATE_LIMITED' : 'UNAUTHORIZED'
+    if (!acceptsHtml(accept)) return jsonError({ status, code, name: 'passwordRequired', headers })
     const language = negotiateLanguage(accepted)
     const { passwordRequired, password } = TEXTS[language]
     const [title, text] = passwordRequired
@@ -132,7 +131,7 @@ export class ErrorPages {
         }`
         return this.render({ status: 451, language, title, main, headers })
       },
-      { status: 451, name: 'siteSuspended', headers },
+      { status: 451, code: 'SITE_SUSPENDED', name: 'siteSuspended', headers },
     )
   }
 
@@ -152,16 +151,9 @@ export class ErrorPages {
     return this.render({ status: 200, language, title, main, headers: ['X-Robots-Tag', 'noindex'] })
   }
 
-  get accentStyle(): string {
-    return this.#frame.accentStyle
-  }
-
-  render(page: ServicePage): EdgeResponse {
-    return this.#frame.render(page)
-  }
-
   #error(
     status: number,
+    code: string,
     name: ErrorName,
     { headers = [], linksHome = false }: { headers?: readonly string[]; linksHome?: boolean } = {},
   ): LocalizedPage {
@@ -174,41 +166,28 @@ export class ErrorPages {
 <p>${text}</p>${link}`
         return this.render({ status, language, title, main, headers })
       },
-      { status, name, headers },
+      { status, code, name, headers },
     )
   }
 }
 
-const ERROR_CODES: Record<ErrorName, string> = {
-  siteNotFound: 'NOT_FOUND',
-  siteNotPublished: 'NOT_FOUND',
-  versionNotFound: 'NOT_FOUND',
-  pageNotFound: 'NOT_FOUND',
-  siteExpired: 'SITE_EXPIRED',
-  siteSuspended: 'SITE_SUSPENDED',
-  fileBlocked: 'CONTENT_REFUSED',
-  badRequest: 'VALIDATION_ERROR',
-  misdirected: 'MISDIRECTED_REQUEST',
-  methodNotAllowed: 'METHOD_NOT_ALLOWED',
-  preconditionFailed: 'PRECONDITION_FAILED',
-  rangeNotSatisfiable: 'RANGE_NOT_SATISFIABLE',
-  internalError: 'INTERNAL',
-  unavailable: 'UNAVAILABLE',
-  unreadableForm: 'VALIDATION_ERROR',
-  passwordRequired: 'UNAUTHORIZED',
-}
-
 interface JsonError {
   status: number
+  code: string
   name: ErrorName
   headers: readonly string[]
 }
 
-function jsonError({ status, name, headers }: JsonError): EdgeResponse {
+function jsonError({ status, code, name, headers }: JsonError): EdgeResponse {
   const [title, text] = TEXTS.en[name]
-  const code = status === 429 ? 'RATE_LIMITED' : ERROR_CODES[name]
-  const body = JSON.stringify({ error: `${title}. ${text}`, code, status })
-  return inlineResponse(status, 'application/json; charset=utf-8', body, headers)
+  return jsonResponse({ error: `${title}. ${text}`, code, status }, headers)
+}
+
+function jsonResponse(
+  error: { error: string; code: string; status: number },
+  headers: readonly string[],
+): EdgeResponse {
+  return inlineResponse(error.status, 'application/json; charset=utf-8', JSON.stringify(error), headers)
 }
 
 export const DEFAULT_PAGES = new ErrorPages(DEFAULT_BRANDING, '')
@@ -227,20 +206,14 @@ function describeProblem(problem: PasswordProblem, texts: VisitorTexts['password
 export const ASSET_NOT_FOUND = inlineResponse(404, 'text/plain; charset=utf-8', 'Not found\n')
 
 /** Of requests of the API as well, which HTTP/2 refuses before it is known whose they are. */
-export const BUSY: EdgeResponse = {
-  status: 503,
-  headers: [
-    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
-    ...['Content-Type', 'application/json; charset=utf-8', 'Retry-After', '5'],
-  ],
-  body: Buffer.from(
-    JSON.stringify({
-      error: 'Too many requests from your network are in progress. Try again shortly.',
-      code: 'UNAVAILABLE',
-      status: 503,
-    }),
-  ),
-}
+export const BUSY = jsonResponse(
+  {
+    error: 'Too many requests from your network are in progress. Try again shortly.',
+    code: 'UNAVAILABLE',
+    status: 503,
+  },
+  ['Retry-After', '5'],
+)
 
 /** RFC 9110, 9.3.7. */
 export const OPTIONS_RESPONSE = optionsResponse(SITE_METHODS)
