@@ -1,5 +1,6 @@
 import { FULL_READ_BYTES, type RequestHeaders } from '../../packages/http-server/http-handler.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
+import { Component } from '../lib/component.ts'
 import type { Store } from '../store/store.ts'
 import { BodyCache } from './body/body-cache.ts'
 import { buildResponse } from './build-response.ts'
@@ -13,14 +14,9 @@ type VersionFilesOptions = BuildOptions &
 const NO_BYTES = Buffer.alloc(0)
 
 /** Serves versions within this process as their visitors see them, except for a password and notices. Counts no visits. */
-export class VersionFiles {
-  readonly #options: VersionFilesOptions
-  readonly #bodies: BodyCache
-
-  constructor(options: VersionFilesOptions) {
-    this.#options = { ...options, config: { ...options.config, anonymousNotice: 'off' } }
-    this.#bodies = new BodyCache({ ...options, budget: new MemoryBudget(0) })
-  }
+export class VersionFiles extends Component<VersionFilesOptions> {
+  readonly #options = { ...this.parts, config: { ...this.parts.config, anonymousNotice: 'off' as const } }
+  readonly #bodies = new BodyCache({ ...this.parts, budget: new MemoryBudget(0) })
 
   /**
    * Returns what answers a GET, with undefined beyond `maxBytes` in total, and rejects when a file cannot be read or

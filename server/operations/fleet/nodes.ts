@@ -1,3 +1,4 @@
+import { Component } from '../../lib/component.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
@@ -29,10 +30,9 @@ export const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
 const ENDING_SHARE = 1 / 2
 
 /** The operator lists all nodes with `slipway-server nodes`. */
-export class NodeReporter implements AsyncDisposable {
-  readonly #parts: NodeReporterParts
-  readonly #id: string
-  readonly #startedAt: number
+export class NodeReporter extends Component<NodeReporterParts> implements AsyncDisposable {
+  readonly #startedAt = this.parts.store.clock()
+  readonly #id = newId(this.#startedAt)
   readonly #timer: NodeJS.Timeout
   #reporting: Promise<void>
   #silent: string[] = []
@@ -44,10 +44,8 @@ export class NodeReporter implements AsyncDisposable {
   #isReplaceable = false
 
   constructor(parts: NodeReporterParts) {
+    super(parts)
     const { store, incidents, intervalMs = REPORT_INTERVAL_MS, machineClock = Date.now } = parts
-    this.#parts = parts
-    this.#startedAt = store.clock()
-    this.#id = newId(this.#startedAt)
     // Disposal waits for the only report in progress.
     let isReporting = true
     const end = () => {
@@ -85,7 +83,7 @@ export class NodeReporter implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await this.#reporting
-    const { store, host } = this.#parts
+    const { store, host } = this.parts
     const before = store.clock() - SILENT_MS
     await store.execute('relaxed', ({ nodes }) => nodes.remove(this.#id)).catch(() => undefined)
     // Otherwise the host, which was restarted, would be silent while it is restarted again.
@@ -93,7 +91,7 @@ export class NodeReporter implements AsyncDisposable {
   }
 
   async #report(): Promise<void> {
-    const { store, metrics, log, host, release } = this.#parts
+    const { store, metrics, log, host, release } = this.parts
     const node = { id: this.#id, host, release, startedAt: this.#startedAt, seenAt: store.clock() }
     const numbers = metrics.read()
     this.#fullAt = isDiskFull(numbers) ? (this.#fullAt ?? node.seenAt) : undefined
@@ -118,7 +116,7 @@ export class NodeReporter implements AsyncDisposable {
    * `nodes` are in the order of their starts.
    */
   async #compareSettings(nodes: readonly NodeReport[]): Promise<string[]> {
-    const { store, settings } = this.#parts
+    const { store, settings } = this.parts
     if (!settings) return []
     const different = settings.findDifferent(await store.read.sharedSettings.list())
     const later = nodes.slice(nodes.findIndex(({ id }) => id === this.#id) + 1)
@@ -130,7 +128,7 @@ export class NodeReporter implements AsyncDisposable {
   }
 
   #canReplace(other: NodeReport): boolean {
-    if (this.#fullAt === undefined || isSilent(other, this.#parts.store.clock())) return false
+    if (this.#fullAt === undefined || isSilent(other, this.parts.store.clock())) return false
     return other.seenAt >= this.#fullAt && !isDiskFull(other.numbers)
   }
 }
