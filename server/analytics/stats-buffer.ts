@@ -38,21 +38,26 @@ export class SiteStats {
     if (
       name.length > MAX_VISIT_NAME_LENGTH ||
       names.size >= BUFFER_LIMITS.namesOfSite ||
-      !this.buffer.admitsName()
+      this.buffer.nameCount >= BUFFER_LIMITS.names
     ) {
       this.buffer.droppedNames++
       return undefined
     }
+    this.buffer.nameCount++
     const made = { requests: 0 }
     names.set(name, made)
     return made
   }
 
   addVisitor(visitor: string): void {
-    const { visitors } = this
+    const { buffer, visitors } = this
     if (visitors.has(visitor)) return
-    if (visitors.size < BUFFER_LIMITS.visitorsOfSite && this.buffer.admitsVisitor()) visitors.add(visitor)
-    else this.buffer.droppedVisitors++
+    if (visitors.size >= BUFFER_LIMITS.visitorsOfSite || buffer.visitorCount >= BUFFER_LIMITS.visitors) {
+      buffer.droppedVisitors++
+      return
+    }
+    buffer.visitorCount++
+    visitors.add(visitor)
   }
 
   *names(): Generator<StatsChunk['names'][number]> {
@@ -87,23 +92,15 @@ export interface StatsChunk {
 
 /** Counts repetitions of one response at the same path by incrementing a number, which `flush` adds to the site. */
 export class ResponseCounter {
-  site: SiteStats
-  path: string
+  site: SiteStats = NO_SITE_STATS
+  path = ''
   name: NamedCount | undefined
-  bytes: number
-  isPage: boolean
+  bytes = 0
+  isPage = false
   requests = 0
   buffer: StatsBuffer | undefined
 
-  constructor(of: CounterTarget) {
-    this.site = of.site
-    this.path = of.path
-    this.name = of.name
-    this.bytes = of.bytes
-    this.isPage = of.isPage
-  }
-
-  rebind({ site, path, name, bytes, isPage }: CounterTarget): void {
+  bind({ site, path, name, bytes, isPage }: CounterTarget): void {
     this.flush()
     this.site = site
     this.path = path
@@ -141,8 +138,9 @@ export class StatsBuffer {
   dropped = 0
   droppedNames = 0
   droppedVisitors = 0
-  #names = 0
-  #visitors = 0
+  /** Over all sites. */
+  nameCount = 0
+  visitorCount = 0
   readonly #counters: ResponseCounter[] = []
 
   constructor(now: number) {
@@ -175,18 +173,6 @@ export class StatsBuffer {
     if (this.#counters.length >= BUFFER_LIMITS.tallies) return false
     counter.buffer = this
     this.#counters.push(counter)
-    return true
-  }
-
-  admitsName(): boolean {
-    if (this.#names >= BUFFER_LIMITS.names) return false
-    this.#names++
-    return true
-  }
-
-  admitsVisitor(): boolean {
-    if (this.#visitors >= BUFFER_LIMITS.visitors) return false
-    this.#visitors++
     return true
   }
 

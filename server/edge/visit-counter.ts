@@ -95,10 +95,10 @@ export class VisitCounter extends Component<VisitCounterOptions> {
   /** Lets repetitions of the response be counted quickly; false when there are too many counters. */
   #attachCounter(response: EdgeResponse, target: CounterTarget): boolean {
     const known = this.findCounter(response)
-    const counter = known ?? new ResponseCounter(target)
+    const counter = known ?? new ResponseCounter()
     if (!target.site.buffer.register(counter)) return false
     if (!known) this.#counters.set(response, counter)
-    counter.rebind(target)
+    counter.bind(target)
     counter.requests = 1
     return true
   }
