@@ -74,24 +74,22 @@ class HeaderFileParser {
         continue
       }
       this.#close()
-      if (this.#read.length === MAX_HEADER_RULES) {
-        this.#file.warn(
-          line,
-          `paths from here on are ignored. The limit is ${formatNumber(MAX_HEADER_RULES)} paths with headers.`,
-        )
-        break
-      }
-      if (++this.#pathLines > MAX_PATH_LINES) {
-        this.#file.warn(
-          line,
-          `paths from here on are ignored. The limit is ${formatNumber(MAX_PATH_LINES)} lines with a path.`,
-        )
+      const limit = this.#findLimit()
+      if (limit !== undefined) {
+        this.#file.warn(line, `paths from here on are ignored. The limit is ${limit}.`)
         break
       }
       this.#openPath(line, text)
     }
     this.#close()
     return { rules: this.#read.map(({ rule }) => rule), warnings: this.#file.warnings }
+  }
+
+  #findLimit(): string | undefined {
+    if (this.#read.length === MAX_HEADER_RULES) return `${formatNumber(MAX_HEADER_RULES)} paths with headers`
+    return ++this.#pathLines > MAX_PATH_LINES
+      ? `${formatNumber(MAX_PATH_LINES)} lines with a path`
+      : undefined
   }
 
   #openPath(line: number, text: string): void {
