@@ -222,8 +222,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     if (merge) throw invalidField('merge', 'requires an existing site')
     const now = clock()
     const { metadata, preview } = this.#separatePreview(request, now)
-    if (!caller.account) assertNoPreview(preview)
-    if (!caller.account) assertTimeToLive(metadata)
+    if (!caller.account) assertAnonymous(preview, metadata)
     const files = listRequestedFiles(request)
     assertKnownImage(files, metadata)
     await assertPermitted(tx, caller, FOR_NEW_SITES)
@@ -289,8 +288,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       now,
       scope: requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName),
     })
-    if (site.ownerId === null) assertNoPreview(preview)
-    if (site.ownerId === null) assertTimeToLive(metadata)
+    if (site.ownerId === null) assertAnonymous(preview, metadata)
     const name = preview.previewName
     const plan = await plans.limitsOfOwner(tx, site.ownerId)
     if (name !== null) await assertPreviewLimit(tx, { slug, name, max: plan.previews, now })
@@ -501,12 +499,10 @@ function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMeta
     throw validationError([notAnImageError('ogImagePath', ogImagePath)])
 }
 
-function assertNoPreview({ previewName }: PreviewFields): void {
-  if (previewName === null) return
-  throw new ApiError('UNAUTHORIZED', 'Previews need an account. Sign in, or claim the site first')
-}
-
-function assertTimeToLive(viewer: SiteMetadata): void {
-  if (viewer.ttlSeconds === undefined || viewer.ttlSeconds === null) return
-  throw invalidField('ttlSeconds', 'requires an account; anonymous sites have a fixed lifetime')
+/** What a site without an account can have. */
+function assertAnonymous({ previewName }: PreviewFields, { ttlSeconds = null }: SiteMetadata): void {
+  if (previewName !== null)
+    throw new ApiError('UNAUTHORIZED', 'Previews need an account. Sign in, or claim the site first')
+  if (ttlSeconds !== null)
+    throw invalidField('ttlSeconds', 'requires an account; anonymous sites have a fixed lifetime')
 }
