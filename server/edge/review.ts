@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Tail } from './respond/pages/generated-page.ts'
 import { inlineResponse } from './respond/pages/page-frame.ts'
@@ -19,13 +20,9 @@ const BASE_ORIGIN = '{base_origin}'
  * Shows versions in the frame of the review page (docs/decisions/051-review.md): with a script in their documents, which
  * reports places and shows marks, and framed by the service only.
  */
-export class ReviewFrames {
-  readonly #baseOrigin: string
+export class ReviewFrames extends Component<{ base: string }> {
+  readonly #baseOrigin = new URL(this.parts.base).origin
   #script: { response: EdgeResponse; source: string; tag: Tail } | undefined
-
-  constructor({ base }: { base: string }) {
-    this.#baseOrigin = new URL(base).origin
-  }
 
   /** The element that is appended to each document, for `admit`. UNAVAILABLE until the dashboard is built. */
   get tag(): Tail {

@@ -1,19 +1,13 @@
+import { Component } from '../lib/component.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
 
 /** `siteUrl` takes scheme and port of `{base_url}` (contract, "Serving"). */
-export class UrlBuilder {
-  readonly base: string
-  readonly siteDomain: string
-  readonly #scheme: string
-  readonly #port: string
-
-  constructor(options: { baseUrl: string; siteDomain: string }) {
-    const { protocol, port } = new URL(options.baseUrl)
-    this.base = options.baseUrl
-    this.siteDomain = options.siteDomain
-    this.#scheme = protocol
-    this.#port = port ? `:${port}` : ''
-  }
+export class UrlBuilder extends Component<{ baseUrl: string; siteDomain: string }> {
+  readonly base = this.parts.baseUrl
+  readonly siteDomain = this.parts.siteDomain
+  readonly #url = new URL(this.base)
+  readonly #scheme = this.#url.protocol
+  readonly #port = this.#url.port && `:${this.#url.port}`
 
   /** `https://<slug>.{site_domain}/` (spec 2.1). */
   site(slug: string): string {

@@ -1,5 +1,6 @@
 import type { RequestHeaders } from '../../../../packages/http-server/http-handler.ts'
 import { DEFAULT_BRANDING } from '../../../../protocol/branding.ts'
+import { Component } from '../../../lib/component.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { EdgeResponse } from '../../response.ts'
 import { acceptsHtml } from '../negotiation.ts'
@@ -14,23 +15,22 @@ export const NOTICE_PATH = '/_slipway/notice'
 
 export type LanguageHeaders = Pick<RequestHeaders, 'accept' | 'accept-language'>
 
-/** The response for one language is always the same object. */
-export class LocalizedPage {
-  readonly #render: (texts: VisitorTexts, language: Language) => EdgeResponse
-  readonly #error: JsonError
-  readonly #rendered = new Map<Language | 'json', EdgeResponse>()
+interface LocalizedPageOptions {
+  render(texts: VisitorTexts, language: Language): EdgeResponse
+  error: JsonError
+}
 
-  constructor(render: (texts: VisitorTexts, language: Language) => EdgeResponse, error: JsonError) {
-    this.#render = render
-    this.#error = error
-  }
+/** The response for one language is always the same object. */
+export class LocalizedPage extends Component<LocalizedPageOptions> {
+  readonly #rendered = new Map<Language | 'json', EdgeResponse>()
 
   /** The page, in English by default; JSON for a client that does not accept HTML (contract, "Additions"). */
   for({ accept = '', 'accept-language': accepted = '' }: LanguageHeaders = {}): EdgeResponse {
     const language = acceptsHtml(accept) ? negotiateLanguage(accepted) : 'json'
     let response = this.#rendered.get(language)
     if (!response) {
-      response = language === 'json' ? jsonError(this.#error) : this.#render(TEXTS[language], language)
+      response =
+        language === 'json' ? jsonError(this.parts.error) : this.parts.render(TEXTS[language], language)
       this.#rendered.set(language, response)
     }
     return response
@@ -121,8 +121,8 @@ export class ErrorPages extends PageFrame {
   /** RFC 7725. */
   suspended({ publicReason, contact, service }: SuspendedPageOptions): LocalizedPage {
     const headers = ['Link', `<${service}>; rel="blocked-by"`]
-    return new LocalizedPage(
-      (texts, language) => {
+    return new LocalizedPage({
+      render: (texts, language) => {
         const [title, text] = texts.siteSuspended
         const main = html`<p class="above">451</p>
 <h1>${title}</h1>
@@ -131,8 +131,8 @@ export class ErrorPages extends PageFrame {
         }`
         return this.render({ status: 451, language, title, main, headers })
       },
-      { status: 451, code: 'SITE_SUSPENDED', name: 'siteSuspended', headers },
-    )
+      error: { status: 451, code: 'SITE_SUSPENDED', name: 'siteSuspended', headers },
+    })
   }
 
   notice(
@@ -157,8 +157,8 @@ export class ErrorPages extends PageFrame {
     name: ErrorName,
     { headers = [], linksHome = false }: { headers?: readonly string[]; linksHome?: boolean } = {},
   ): LocalizedPage {
-    return new LocalizedPage(
-      (texts, language) => {
+    return new LocalizedPage({
+      render: (texts, language) => {
         const [title, text] = texts[name]
         const link = linksHome ? html`\n<p><a href="/">${texts.homePage}</a></p>` : undefined
         const main = html`<p class="above">${status}</p>
@@ -166,8 +166,8 @@ export class ErrorPages extends PageFrame {
 <p>${text}</p>${link}`
         return this.render({ status, language, title, main, headers })
       },
-      { status, code, name, headers },
-    )
+      error: { status, code, name, headers },
+    })
   }
 }
 

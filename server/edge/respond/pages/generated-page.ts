@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import { Component } from '../../../lib/component.ts'
 import { Html, html } from '../../../lib/html.ts'
-import type { EdgeResponse } from '../../response.ts'
 import type { Policy } from '../policy.ts'
 import { baseHeaders } from '../served-file.ts'
 import type { LanguageHeaders } from './error-pages.ts'
@@ -31,9 +31,8 @@ export interface Tail {
   directives?: readonly string[]
 }
 
-type MakePage = (texts: VisitorTexts) => PageContent
-
 interface GeneratedPageOptions {
+  make(texts: VisitorTexts): PageContent
   policy: Policy
   accentStyle: string
   tails: readonly Tail[]
@@ -44,25 +43,18 @@ interface GeneratedPageOptions {
 export const MAX_LANGUAGES = 3
 
 /** Rendered on first use in each language. */
-export class GeneratedPage {
-  readonly #make: MakePage
-  readonly #options: GeneratedPageOptions
-  readonly #rendered = new Map<Language, RenderedPage>()
-
-  constructor(make: MakePage, options: GeneratedPageOptions) {
-    this.#make = make
-    this.#options = options
-  }
+export class GeneratedPage extends Component<GeneratedPageOptions> {
+  readonly #rendered = new Map<Language, ReturnType<typeof renderPage>>()
 
   get kind(): 'page' {
     return 'page'
   }
 
-  for({ 'accept-language': accepted = '' }: LanguageHeaders): RenderedPage {
-    const language = this.#options.isOfAuthor ? 'en' : negotiateLanguage(accepted)
+  for({ 'accept-language': accepted = '' }: LanguageHeaders) {
+    const language = this.parts.isOfAuthor ? 'en' : negotiateLanguage(accepted)
     const known = this.#rendered.get(language)
     if (known) return known
-    const page = new RenderedPage(this.#make(TEXTS[language]), language, this.#options)
+    const page = renderPage(language, this.parts)
     const [oldest] = this.#rendered.keys()
     if (this.#rendered.size >= MAX_LANGUAGES) this.#rendered.delete(oldest!)
     this.#rendered.set(language, page)
@@ -70,36 +62,32 @@ export class GeneratedPage {
   }
 }
 
-class RenderedPage {
-  readonly modified: number
-  readonly etag: string
-  readonly ok: EdgeResponse
-  readonly notModified: EdgeResponse
-
-  constructor(
-    content: PageContent,
-    language: Language,
-    { policy, accentStyle, tails, isOfAuthor }: GeneratedPageOptions,
-  ) {
-    const css = THEME + accentStyle + content.css
-    const document = Buffer.from(renderDocument(content, css, isOfAuthor ? undefined : language))
-    const body = Buffer.concat([document, ...tails.map((tail) => tail.html)])
-    this.modified = policy.metadataChangedAt.time
-    this.etag = `"${hash('sha256', Buffer.concat([body, Buffer.from(policy.headersDigest)])).slice(0, 32)}"`
-    const always = [
-      ...['ETag', this.etag],
-      ...['Content-Security-Policy', securityPolicy(css, content.allowedSources, tails)],
-      ...(isOfAuthor ? [] : ['Vary', 'Accept-Language']),
-      ...baseHeaders(policy),
-    ]
-    const headers = [
-      ...['Content-Type', 'text/html; charset=utf-8'],
-      ...['Content-Length', `${body.length}`],
-      ...['Last-Modified', policy.metadataChangedAt.date],
-      ...always,
-    ]
-    this.ok = { status: 200, headers, body, isPage: true }
-    this.notModified = { status: 304, headers: always, isPage: true }
+function renderPage(
+  language: Language,
+  { make, policy, accentStyle, tails, isOfAuthor }: GeneratedPageOptions,
+) {
+  const content = make(TEXTS[language])
+  const css = THEME + accentStyle + content.css
+  const document = Buffer.from(renderDocument(content, css, isOfAuthor ? undefined : language))
+  const body = Buffer.concat([document, ...tails.map((tail) => tail.html)])
+  const etag = `"${hash('sha256', Buffer.concat([body, Buffer.from(policy.headersDigest)])).slice(0, 32)}"`
+  const always = [
+    ...['ETag', etag],
+    ...['Content-Security-Policy', securityPolicy(css, content.allowedSources, tails)],
+    ...(isOfAuthor ? [] : ['Vary', 'Accept-Language']),
+    ...baseHeaders(policy),
+  ]
+  const headers = [
+    ...['Content-Type', 'text/html; charset=utf-8'],
+    ...['Content-Length', `${body.length}`],
+    ...['Last-Modified', policy.metadataChangedAt.date],
+    ...always,
+  ]
+  return {
+    modified: policy.metadataChangedAt.time,
+    etag,
+    ok: { status: 200, headers, body, isPage: true },
+    notModified: { status: 304, headers: always, isPage: true },
   }
 }
 

@@ -43,23 +43,19 @@ export function fallbackIndex(
     const { html: content, title } = markdown
     const others = files.filter((one) => one !== source)
     const head = buildHead(title ?? basename(decodePath(source.path)), published)
-    return new GeneratedPage(() => markdownPage({ content, source, others }, head), {
+    const make = () => markdownPage({ content, source, others }, head)
+    return new GeneratedPage({ ...options, make, isOfAuthor: true })
+  }
+  if (files.length > 1) {
+    const show = isGallery(files) ? galleryPage : listingPage
+    return new GeneratedPage({
       ...options,
-      isOfAuthor: true,
+      make: ({ files: texts }) => show(files, buildHead(texts.title, published), texts),
     })
   }
-  if (isGallery(files))
-    return new GeneratedPage(
-      ({ files: texts }) => galleryPage(files, buildHead(texts.title, published), texts),
-      options,
-    )
-  if (files.length > 1)
-    return new GeneratedPage(
-      ({ files: texts }) => listingPage(files, buildHead(texts.title, published), texts),
-      options,
-    )
-  return new GeneratedPage(({ files: texts }) => viewerPage(file, singleFileHead(file, published), texts), {
+  return new GeneratedPage({
     ...options,
+    make: ({ files: texts }) => viewerPage(file, singleFileHead(file, published), texts),
     tails: file.injected ? tails.filter(({ isVisible }) => !isVisible) : tails,
   })
 }
