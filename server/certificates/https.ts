@@ -14,6 +14,7 @@ import { SecureListener } from '../../packages/http-server/tls/secure-listener.t
 import { openPort } from '../config/open-port.ts'
 import { type Config, ConfigError } from '../config/settings.ts'
 import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
+import { Component } from '../lib/component.ts'
 import type { Log } from '../lib/log.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
@@ -39,55 +40,46 @@ interface ServeOptions {
   clientMemory: ClientMemory
 }
 
-export class Https implements AsyncDisposable {
-  readonly #listener: SecureListener
-  readonly #selector: CertificateSelector
-  readonly #tickets: TicketKeys
-  readonly #files: CertificateFiles | undefined
-  readonly #options: HttpsOptions
-  readonly #base: URL
+export class Https
+  extends Component<HttpsOptions & { secureListener: SecureListener }>
+  implements AsyncDisposable
+{
+  readonly #base = new URL(this.parts.baseUrl)
+  readonly #files = openCertificateFiles(this.parts.config, this.parts.log, () => {
+    this.#selector.invalidateFiles()
+    this.#warnUncovered()
+  })
+  readonly #tickets = new TicketKeys(this.parts)
+  readonly #selector = new CertificateSelector({
+    ...this.parts,
+    tickets: this.#tickets,
+    siteDomain: this.parts.config.siteDomain,
+    baseHost: this.#base.hostname,
+    own: getOwnNames(this.parts.config, this.parts.baseUrl),
+    files: this.#files,
+    perSite: this.parts.config.siteCertificates !== undefined,
+    protocols: this.parts.createHttp2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    trustsProxies: this.parts.config.trustedProxies > 0,
+  })
   #http2: Http2Engine | undefined
 
   /** Listens, and queues connections until `serve`. */
   static async open(options: HttpsOptions, port: number): Promise<Https> {
     const opening = SecureListener.open(options.config.host, port, options)
-    const listener = await openPort('SLIPWAY_HTTPS_PORT', opening)
+    const secureListener = await openPort('SLIPWAY_HTTPS_PORT', opening)
     try {
-      const https = new Https(options, listener)
+      const https = new Https({ ...options, secureListener })
+      https.#warnUncovered()
       await Promise.all([https.#selector.refresh(), https.#tickets.refresh()])
       return https
     } catch (error) {
-      listener.close()
+      secureListener.close()
       throw error
     }
   }
 
-  private constructor(options: HttpsOptions, listener: SecureListener) {
-    const { config, baseUrl, log } = options
-    this.#listener = listener
-    this.#options = options
-    this.#base = new URL(baseUrl)
-    this.#files = openCertificateFiles(config, log, () => {
-      this.#selector.invalidateFiles()
-      this.#warnUncovered()
-    })
-    this.#warnUncovered()
-    this.#tickets = new TicketKeys(options)
-    this.#selector = new CertificateSelector({
-      ...options,
-      tickets: this.#tickets,
-      siteDomain: config.siteDomain,
-      baseHost: this.#base.hostname,
-      own: getOwnNames(config, baseUrl),
-      files: this.#files,
-      perSite: config.siteCertificates !== undefined,
-      protocols: options.createHttp2 ? ['h2', 'http/1.1'] : ['http/1.1'],
-      trustsProxies: config.trustedProxies > 0,
-    })
-  }
-
   get listeningPort(): number {
-    return this.#listener.port
+    return this.parts.secureListener.port
   }
 
   /** The public port: that of {base_url} if it has one. */
@@ -102,7 +94,7 @@ export class Https implements AsyncDisposable {
   }
 
   coversSites(): boolean {
-    return this.#selector.hasCertificate(`any.${this.#options.config.siteDomain}`)
+    return this.#selector.hasCertificate(`any.${this.parts.config.siteDomain}`)
   }
 
   /** Whether the service itself is served over HTTPS: {base_url} has that scheme, and its certificate exists. */
@@ -112,14 +104,14 @@ export class Https implements AsyncDisposable {
   }
 
   #warnUncovered(): void {
-    const { config, log } = this.#options
+    const { config, log } = this.parts
     const problem = this.#files && findUncoveredHost(this.#files, this.#base.href)
     if (problem) log.warn('certificate file lacks a name', { file: config.tlsCertFile, problem })
   }
 
   serve({ handler, listener, budget, clientMemory }: ServeOptions): void {
-    const { config, clock, log } = this.#options
-    const http2 = this.#options.createHttp2?.({
+    const { config, clock, log } = this.parts
+    const http2 = this.parts.createHttp2?.({
       handler,
       clock,
       budget,
@@ -135,7 +127,7 @@ export class Https implements AsyncDisposable {
       http2: (socket: TLSSocket) => http2?.accept(socket),
       read: readIntoSharedBuffer,
     }
-    this.#listener.serve(handlers, log)
+    this.parts.secureListener.serve(handlers, log)
   }
 
   invalidate(names: readonly string[] | undefined): Promise<void> {
@@ -145,7 +137,7 @@ export class Https implements AsyncDisposable {
   /** Resolves when the last connection has ended; destroys the rest after `seconds`. */
   drain(seconds: number): Promise<void> {
     this.#http2?.pool.close()
-    return this.#listener.drain(seconds)
+    return this.parts.secureListener.drain(seconds)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

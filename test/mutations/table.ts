@@ -787,7 +787,7 @@ const ROWS: readonly Row[] = [
   ['accepts other bytes from a bucket than it stored', 'server/blobs/s3/verified-reader.ts', 'VerifiedReader.#fetch', "verify: (bytes) => bytes.length === length && hashOnce('sha256', bytes) === hash,", '', 'test/s3/faults.test.ts'],
   ['trusts the files of the disk cache', 'server/blobs/s3/verified-reader.ts', 'VerifiedReader.#load', "if (cached && hashOnce('sha256', cached) === hash) {", 'if (cached) {', 'test/s3/reads.test.ts'],
   ['fetches a piece for each of its readers', 'server/lib/share-result.ts', 'share', 'if (known) return known', '', 'test/s3/reads.test.ts'],
-  ['stores what a client did not declare', 'server/blobs/s3/uploads.ts', 'IncomingContent.finish', 'assertExpected(received, this.#expected)', '', 'test/s3/faults.test.ts'],
+  ['stores what a client did not declare', 'server/blobs/s3/uploads.ts', 'IncomingContent.finish', 'assertExpected(received, this.parts.expected)', '', 'test/s3/faults.test.ts'],
   ['accepts an object with other bytes than it sent', 'packages/s3-client/client.ts', 'S3Client.upload', "assertStored(response, md5.digest('hex'))", '', 'test/s3/faults.test.ts'],
   ['repeats every request during an outage', 'packages/s3-client/client.ts', 'S3Client.#withRetries', 'isLast || !isRetryable(error) || !this.#budget.take()', 'isLast || !isRetryable(error)', 'test/s3/faults.test.ts'],
   ['calls a full bucket unavailable', 'server/blobs/s3/s3.ts', 'translateError', 'if (error instanceof S3Error && error.isFull)', 'if (false as boolean)', 'test/s3/bucket-answers.test.ts'],

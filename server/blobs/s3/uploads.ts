@@ -34,7 +34,7 @@ export class Uploads extends Component<UploadsOptions> {
 
   /** Errors of the body are BodyErrors. */
   async put(body: Readable, expected: PutConstraints): Promise<StoredBlob> {
-    const content = new IncomingContent(body, expected)
+    const content = new IncomingContent({ body, expected })
     const { size, hash } = expected
     try {
       if (size === undefined || size <= PIECE_BYTES) return await this.#gather(content, hash)
@@ -90,7 +90,7 @@ export class Uploads extends Component<UploadsOptions> {
     const partBytes = Math.max(MIN_PART_BYTES, Math.ceil((size + tableBytes(size)) / MAX_PARTS))
     const upload = await MultipartUpload.begin(this.parts.client, object)
     try {
-      const parts = new Parts(content, first)
+      const parts = new Parts({ content, rest: first })
       while (!parts.isEnded) {
         using _memory = await this.#partMemory.acquire(partBytes)
         await upload.put(await parts.next(partBytes))
@@ -104,58 +104,46 @@ export class Uploads extends Component<UploadsOptions> {
   }
 }
 
-class Parts {
-  readonly #content: IncomingContent
-  #rest: Buffer[]
+/** Of `content`, and before it `rest`: bytes that were read from it. */
+class Parts extends Component<{ content: IncomingContent; rest: Buffer[] }> {
   received: Received | undefined
 
-  /** `rest` are bytes that were read from the content. */
-  constructor(content: IncomingContent, rest: Buffer[]) {
-    this.#content = content
-    this.#rest = rest
-  }
-
   get isEnded(): boolean {
-    return this.received !== undefined && this.#rest.length === 0
+    return this.received !== undefined && this.parts.rest.length === 0
   }
 
   /** Chunks of `length` bytes together, fewer at the end. */
   async next(length: number): Promise<Buffer[]> {
+    const { rest } = this.parts
     const gathered = new GrowingBuffer()
     while (gathered.length < length) {
-      const chunk = this.#rest.shift() ?? (await this.#read())
+      const chunk = rest.shift() ?? (await this.#read())
       if (!chunk) break
       const taken = chunk.subarray(0, length - gathered.length)
       gathered.append(taken)
-      if (taken.length < chunk.length) this.#rest.unshift(chunk.subarray(taken.length))
+      if (taken.length < chunk.length) rest.unshift(chunk.subarray(taken.length))
     }
     return [gathered.take()]
   }
 
   async #read(): Promise<Buffer | undefined> {
     if (this.received) return undefined
-    const chunk = await this.#content.next()
+    const chunk = await this.parts.content.next()
     if (chunk) return chunk
-    const { table, received } = this.#content.finish()
+    const { table, received } = this.parts.content.finish()
     this.received = received
     return table
   }
 }
 
 /** A body that is hashed and compared with its constraints while it is read. */
-class IncomingContent {
-  readonly #chunks: AsyncIterator<Buffer>
-  readonly #expected: PutConstraints
+class IncomingContent extends Component<{ body: Readable; expected: PutConstraints }> {
+  // The body is not destroyed on an early exit, so that the client can still receive the error.
+  readonly #chunks: AsyncIterator<Buffer> = this.parts.body.iterator({ destroyOnReturn: false })
   readonly #hash = createHash('sha256')
   readonly #pieces = new PieceHasher()
   #size = 0
   #isEnded = false
-
-  constructor(body: Readable, expected: PutConstraints) {
-    // The body is not destroyed on an early exit, so that the client can still receive the error.
-    this.#chunks = body.iterator({ destroyOnReturn: false })
-    this.#expected = expected
-  }
 
   get size(): number {
     return this.#size
@@ -171,7 +159,7 @@ class IncomingContent {
         return undefined
       }
       this.#size += chunk.length
-      assertLength(this.#size, this.#expected)
+      assertLength(this.#size, this.parts.expected)
       this.#hash.update(chunk)
       this.#pieces.update(chunk)
       return chunk
@@ -189,7 +177,7 @@ class IncomingContent {
     const table = this.#pieces.table()
     const received = { hash: this.#hash.digest('hex'), size: this.#size, piecesHash: hashTable(table) }
     try {
-      assertExpected(received, this.#expected)
+      assertExpected(received, this.parts.expected)
     } catch (cause) {
       throw new BodyError(cause)
     }

@@ -88,19 +88,15 @@ export async function* parseFileList(list: Readable): AsyncGenerator<ListedFile>
 /** Finds files in one pass: their names and those of the calls must ascend. */
 export class AscendingFiles {
   readonly #files: AsyncGenerator<TargetFile>
-  #next: TargetFile | undefined
-  #isEnded = false
+  #next: IteratorResult<TargetFile, undefined> | undefined
 
   constructor(files: AsyncGenerator<TargetFile>) {
     this.#files = files
   }
 
   async find(name: string): Promise<TargetFile | undefined> {
-    while (!this.#isEnded && (this.#next === undefined || this.#next.name < name)) {
-      const { value, done } = await this.#files.next()
-      this.#next = value
-      this.#isEnded = done === true
-    }
-    return this.#next?.name === name ? this.#next : undefined
+    while (this.#next === undefined || (!this.#next.done && this.#next.value.name < name))
+      this.#next = await this.#files.next()
+    return this.#next.value?.name === name ? this.#next.value : undefined
   }
 }

@@ -10,6 +10,7 @@ import { COPYING_BLOBS } from '../../lib/deadlines.ts'
 import { collectYoung } from '../../lib/trim-heap.ts'
 import {
   type BackupTarget,
+  type BackupTargetError,
   type ContentIdentity,
   type TargetFile,
   unreadableInTarget,
@@ -29,16 +30,9 @@ export class S3Target implements BackupTarget {
 
   async put(name: string, body: Readable, expected: ContentIdentity): Promise<void> {
     const uploads = new Uploads({ client: this.#client, createName: () => name, onStored: () => undefined })
-    const outcome = await withS3Errors(() =>
-      uploads.put(body, expected).then(
-        () => undefined,
-        (error: unknown) => {
-          if (error instanceof BodyError) return error
-          throw error
-        },
-      ),
-    )
-    if (outcome) throw outcome.cause
+    await withS3Errors(() => uploads.put(body, expected)).catch((error: BackupTargetError) => {
+      throw error.cause instanceof BodyError ? error.cause.cause : error
+    })
   }
 
   async read({ name, size }: TargetFile): Promise<Readable | undefined> {

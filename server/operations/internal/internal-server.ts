@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { http } from '../../../packages/http-server/node-http.ts'
 import { getPort, listenOn } from '../../../packages/http-server/ports.ts'
 import { openPort } from '../../config/open-port.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 
@@ -31,27 +32,25 @@ const MAX_DRAIN_MS = 2000
  * Serves programs of the operator on a port of its own: proxies and monitoring. On the loopback addresses it also checks
  * the Host header, so that a page in a browser cannot reach it through a name of its own (DNS rebinding).
  */
-export class InternalServer implements AsyncDisposable {
-  readonly port: number
-  readonly #servers: readonly Server[]
+export class InternalServer
+  extends Component<{ servers: readonly [Server, ...Server[]] }>
+  implements AsyncDisposable
+{
+  readonly port = getPort(this.parts.servers[0])
 
   /** ListenError when the port is not available. */
   static async open(options: InternalServerOptions): Promise<InternalServer> {
     const { host, port, shared } = options
     const opening = listenOn({ host, port, shared }, () => makeServer(options))
-    return new InternalServer(await openPort('SLIPWAY_INTERNAL_PORT', opening))
-  }
-
-  private constructor(servers: readonly [Server, ...Server[]]) {
-    this.#servers = servers
-    this.port = getPort(servers[0])
+    return new InternalServer({ servers: await openPort('SLIPWAY_INTERNAL_PORT', opening) })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
-    for (const server of this.#servers) server.closeIdleConnections()
+    const { servers } = this.parts
+    const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
+    for (const server of servers) server.closeIdleConnections()
     const timeout = setTimeout(() => {
-      for (const server of this.#servers) server.closeAllConnections()
+      for (const server of servers) server.closeAllConnections()
     }, MAX_DRAIN_MS)
     await Promise.all(closed)
     clearTimeout(timeout)
