@@ -8,7 +8,7 @@ import { isRuleFile } from './rule-files.ts'
 export function missingIndexWarning(paths: readonly string[]): string | undefined {
   const served = paths.filter((path) => !isRuleFile(path))
   if (served.length < 2 || served.includes('index.html')) return undefined
-  const first = served.filter((path) => path.endsWith('/index.html')).sort(byDepth)[0]
+  const first = findNearestIndex(served.map((path) => ({ path })))?.path
   const unless = paths.includes('_redirects') ? ', unless _redirects has a rule for /' : ''
   return first === undefined
     ? `No index.html found. Visitors will see ${describeStartPage(served)}${unless}.`
@@ -41,9 +41,11 @@ export function findMarkdownStart<File extends { path: string }>(files: readonly
   return named[0] ?? (documents.length === 1 && !only!.path.includes('/') ? only : undefined)
 }
 
-/** The order in which the site server selects a start page: the least depth, then the first by name. */
-function byDepth(one: string, other: string): number {
-  return one.split('/').length - other.split('/').length || (one < other ? -1 : 1)
+/** The `index.html` nearest to the root, then the first by name. */
+export function findNearestIndex<File extends { path: string }>(files: readonly File[]): File | undefined {
+  const depth = ({ path }: File) => path.split('/').length
+  const indexes = files.filter(({ path }) => INDEX.test(path))
+  return indexes.sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { SiteKind } from '../../protocol/api/sites.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-import { findMarkdownStart } from '../../protocol/manifest/root-document.ts'
+import { findMarkdownStart, findNearestIndex } from '../../protocol/manifest/root-document.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { findTitle } from '../sites/markdown/title.ts'
 import type { DocumentSummary } from '../sites/page-metadata/document-head.ts'
@@ -17,7 +17,7 @@ export async function loadDocument(
   blobs: BlobReader,
   files: readonly StoredFile[],
 ): Promise<DocumentSummary | undefined> {
-  const page = findStartPage(files)
+  const page = findNearestIndex(files.filter(({ contentType }) => HTML.test(contentType)))
   const document = page ?? findMarkdownStart(files)
   if (!document) return undefined
   // Loaded on first use: the parser would take part of the start time.
@@ -36,13 +36,6 @@ export async function loadDocument(
 async function readStart(blobs: BlobReader, hash: string, bytes: number): Promise<Buffer | undefined> {
   const body = await blobs.read(hash, { start: 0, end: bytes - 1 })
   return body && Buffer.concat(await body.toArray())
-}
-
-function findStartPage(files: readonly StoredFile[]): StoredFile | undefined {
-  const depth = ({ path }: StoredFile) => path.split('/').length
-  return files
-    .filter(({ path, contentType }) => /(^|\/)index\.html$/.test(path) && HTML.test(contentType))
-    .sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
 }
 
 /** In order of preference; at the root, where browsers request them. */

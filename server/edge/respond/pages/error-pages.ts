@@ -68,7 +68,9 @@ export class ErrorPages extends PageFrame {
   readonly siteNotFound = this.#error(404, 'NOT_FOUND', 'siteNotFound')
   readonly siteNotPublished = this.#error(404, 'NOT_FOUND', 'siteNotPublished')
   readonly versionNotFound = this.#error(404, 'NOT_FOUND', 'versionNotFound')
-  readonly pageNotFound = this.#error(404, 'NOT_FOUND', 'pageNotFound', { linksHome: true })
+  readonly pageNotFound = this.#error(404, 'NOT_FOUND', 'pageNotFound', {
+    more: ({ homePage }) => html`\n<p><a href="/">${homePage}</a></p>`,
+  })
   readonly siteExpired = this.#error(410, 'SITE_EXPIRED', 'siteExpired')
   readonly fileBlocked = this.#error(451, 'CONTENT_REFUSED', 'fileBlocked')
   readonly badRequest = this.#error(400, 'VALIDATION_ERROR', 'badRequest')
@@ -120,18 +122,11 @@ export class ErrorPages extends PageFrame {
 
   /** RFC 7725. */
   suspended({ publicReason, contact, service }: SuspendedPageOptions): LocalizedPage {
-    const headers = ['Link', `<${service}>; rel="blocked-by"`]
-    return new LocalizedPage({
-      render: (texts, language) => {
-        const [title, text] = texts.siteSuspended
-        const main = html`<p class="above">451</p>
-<h1>${title}</h1>
-<p>${text}</p>${publicReason === null ? undefined : html`\n<p>${publicReason}</p>`}${
-          contact && html`\n<p><a href="${contact}">${texts.contactOperator}</a></p>`
-        }`
-        return this.render({ status: 451, language, title, main, headers })
-      },
-      error: { status: 451, code: 'SITE_SUSPENDED', name: 'siteSuspended', headers },
+    const reason = publicReason === null ? undefined : html`\n<p>${publicReason}</p>`
+    return this.#error(451, 'SITE_SUSPENDED', 'siteSuspended', {
+      headers: ['Link', `<${service}>; rel="blocked-by"`],
+      more: ({ contactOperator }) =>
+        html`${reason}${contact && html`\n<p><a href="${contact}">${contactOperator}</a></p>`}`,
     })
   }
 
@@ -155,15 +150,14 @@ export class ErrorPages extends PageFrame {
     status: number,
     code: string,
     name: ErrorName,
-    { headers = [], linksHome = false }: { headers?: readonly string[]; linksHome?: boolean } = {},
+    { headers = [], more }: { headers?: readonly string[]; more?: (texts: VisitorTexts) => Html } = {},
   ): LocalizedPage {
     return new LocalizedPage({
       render: (texts, language) => {
         const [title, text] = texts[name]
-        const link = linksHome ? html`\n<p><a href="/">${texts.homePage}</a></p>` : undefined
         const main = html`<p class="above">${status}</p>
 <h1>${title}</h1>
-<p>${text}</p>${link}`
+<p>${text}</p>${more?.(texts)}`
         return this.render({ status, language, title, main, headers })
       },
       error: { status, code, name, headers },

@@ -1,3 +1,4 @@
+import { findNearestIndex } from '../../../../protocol/manifest/root-document.ts'
 import type { RenderedMarkdown } from '../../../sites/markdown/render-markdown.ts'
 import type { HeadMetadata } from '../../../sites/site-metadata.ts'
 import { basename, decodePath, dirname, toHref } from '../../paths.ts'
@@ -64,13 +65,6 @@ export function plainTextView([file, ...others]: readonly ServedFile[]): ServedF
   if (!file || others.length > 0 || !isTextType(file.type.name)) return undefined
   const [, charset = 'utf-8'] = /;\s*charset="?([\w-]+)/i.exec(file.type.name) ?? []
   return file.withType(TEXT_PATH, toFileType(`text/plain; charset=${charset}`))
-}
-
-/** The one nearest to the root, then the first by name. */
-function findNearestIndex(files: readonly ServedFile[]): ServedFile | undefined {
-  const indexes = files.filter(({ path }) => basename(path) === 'index.html')
-  const depth = ({ path }: ServedFile) => path.split('/').length
-  return indexes.sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
 }
 
 export interface StartDocument extends RenderedMarkdown {
