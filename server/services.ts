@@ -234,7 +234,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     names,
     previews: new Previews({ ...parts, versions }),
     reviews: new Reviews(parts),
-    previewLinks: new PreviewLinks({ ...parts, tokens: new PreviewTokens(secret, 'link') }),
+    previewLinks: new PreviewLinks({ ...parts, tokens: new PreviewTokens({ secret, kind: 'link' }) }),
     thumbnails,
     pages,
     thumbnailDrawer: openThumbnailDrawer(

@@ -16,8 +16,7 @@ const MAX_ATTEMPTS = 3
 export async function recountUsage({ store, log }: Pick<Parts, 'store' | 'log'>): Promise<number> {
   try {
     return await processEach(listHolders(store), async (holder) => {
-      const which = heldBy(holder)
-      const difference = which ? await recountHolder(store, holder, which) : await correctAnonymous(store)
+      const difference = await correct(store, holder)
       if (difference === undefined) return 0
       log.warn('usage was not counted correctly: corrected', { holder, ...difference })
       return 1
@@ -47,34 +46,29 @@ function heldBy(holder: string): HeldSites | undefined {
 }
 
 /** What was counted too much, after its correction; undefined when nothing was, or the holder changes all the time. */
-async function recountHolder(store: Store, holder: string, which: HeldSites): Promise<Holding | undefined> {
-  const { usage, sites } = store.read
+async function correct(store: Store, holder: string): Promise<Holding | undefined> {
+  const which = heldBy(holder)
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { revision, ...counted } = await usage.find(holder)
-    const slugs = await sites.listHeld(which)
-    const held = { bytes: await sumBytes(store, slugs, which), sites: slugs.length }
-    const isStable =
-      (await usage.find(holder)).revision === revision && `${await sites.listHeld(which)}` === `${slugs}`
-    if (!isStable) continue
-    const difference = { bytes: counted.bytes - held.bytes, sites: counted.sites - held.sites }
+    const { revision, ...counted } = await store.read.usage.find(holder)
+    const difference = which
+      ? await compareSites(store, which, counted)
+      : await store.read.usage.anonymousDifference()
+    if (!difference) continue
     if (difference.bytes === 0 && difference.sites === 0) return undefined
+    const held = { bytes: counted.bytes - difference.bytes, sites: counted.sites - difference.sites }
     if (await store.execute('relaxed', ({ usage }) => usage.replace(holder, held, revision)))
       return difference
   }
   return undefined
 }
 
-/** Makes all anonymous sites the sum of their networks; returns as `recountHolder`. */
-async function correctAnonymous(store: Store): Promise<Holding | undefined> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { revision, ...counted } = await store.read.usage.find(ANONYMOUS)
-    const difference = await store.read.usage.anonymousDifference()
-    if (difference.bytes === 0 && difference.sites === 0) return undefined
-    const held = { bytes: counted.bytes - difference.bytes, sites: counted.sites - difference.sites }
-    if (await store.execute('relaxed', ({ usage }) => usage.replace(ANONYMOUS, held, revision)))
-      return difference
-  }
-  return undefined
+/** Undefined when there are other sites after they were summed. */
+async function compareSites(store: Store, which: HeldSites, counted: Holding): Promise<Holding | undefined> {
+  const { sites } = store.read
+  const slugs = await sites.listHeld(which)
+  const bytes = await sumBytes(store, slugs, which)
+  const isStable = `${await sites.listHeld(which)}` === `${slugs}`
+  return isStable ? { bytes: counted.bytes - bytes, sites: counted.sites - slugs.length } : undefined
 }
 
 /** Contents that several sites of an owner have count for the first of these sites. */

@@ -29,15 +29,9 @@ interface PreviewClaims {
 }
 
 /** The labels of preview hosts are `<token>--<slug>`. A host works in frames, without cookies. */
-export class PreviewTokens {
-  readonly #signer: Signer
-  readonly #prefix: string
-
-  constructor(secret: Secrets, kind: keyof typeof KINDS) {
-    const { prefix, purpose } = KINDS[kind]
-    this.#prefix = prefix
-    this.#signer = new Signer(secret, purpose)
-  }
+export class PreviewTokens extends Component<{ secret: Secrets; kind: keyof typeof KINDS }> {
+  readonly #kind = KINDS[this.parts.kind]
+  readonly #signer = new Signer(this.parts.secret, this.#kind.purpose)
 
   /** `until` is in milliseconds since 1970, rounded down to seconds. */
   sign(claims: PreviewClaims, until: number): string {
@@ -54,7 +48,8 @@ export class PreviewTokens {
     const seconds = Math.floor(until / 1000)
     const macs = this.#signer.signAll([slug, passwordHash ?? '', versionId, seconds, reviewKey ?? ''])
     return macs.map(
-      (mac) => `${this.#prefix}${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`,
+      (mac) =>
+        `${this.#kind.prefix}${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`,
     )
   }
 }

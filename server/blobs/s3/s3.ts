@@ -177,12 +177,8 @@ async function ignoreMissing<T>(work: () => Promise<T>): Promise<T | undefined> 
   )
 }
 
-async function withS3Errors<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    translateError(error)
-  }
+function withS3Errors<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch(translateError)
 }
 
 function translateError(error: unknown): never {

@@ -95,8 +95,8 @@ const PROXY_LOOKUPS = { running: 8, waiting: 1000 }
  * domains, and that of a domain owns the name that redirects to it.
  */
 export class SiteResolver extends Component<SiteResolverOptions> {
-  readonly #previewTokens = new PreviewTokens(this.parts.secret, 'link')
-  readonly #reviewGrants = new PreviewTokens(this.parts.secret, 'review')
+  readonly #previewTokens = new PreviewTokens({ secret: this.parts.secret, kind: 'link' })
+  readonly #reviewGrants = new PreviewTokens({ secret: this.parts.secret, kind: 'review' })
   readonly #proxyLookups = new Semaphore(PROXY_LOOKUPS)
   /** By slug, `<version id or preview name>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
   readonly #cache = new LoadingCache({

@@ -66,7 +66,7 @@ type ReviewParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>
 
 /** Comments and decisions about a preview or about the live version of a site (contract, "Review"). */
 export class Reviews extends Component<ReviewParts> {
-  readonly #tokens = new PreviewTokens(this.parts.secret, 'review')
+  readonly #tokens = new PreviewTokens({ secret: this.parts.secret, kind: 'review' })
   readonly #networks = new Signer(this.parts.secret, 'networks of reviewers')
   readonly #waits = new ChangeWaits(WAITING)
 

@@ -46,9 +46,7 @@ export const MAX_LANGUAGES = 3
 export class GeneratedPage extends Component<GeneratedPageOptions> {
   readonly #rendered = new Map<Language, ReturnType<typeof renderPage>>()
 
-  get kind(): 'page' {
-    return 'page'
-  }
+  readonly kind = 'page'
 
   for({ 'accept-language': accepted = '' }: LanguageHeaders) {
     const language = this.parts.isOfAuthor ? 'en' : negotiateLanguage(accepted)
