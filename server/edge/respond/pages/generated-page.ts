@@ -44,9 +44,8 @@ export const MAX_LANGUAGES = 3
 
 /** Rendered on first use in each language. */
 export class GeneratedPage extends Component<GeneratedPageOptions> {
-  readonly #rendered = new Map<Language, ReturnType<typeof renderPage>>()
-
   readonly kind = 'page'
+  readonly #rendered = new Map<Language, ReturnType<typeof renderPage>>()
 
   for({ 'accept-language': accepted = '' }: LanguageHeaders) {
     const language = this.parts.isOfAuthor ? 'en' : negotiateLanguage(accepted)
