@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { DEFAULT_PAGES } from '../../server/edge/respond/pages/error-pages.ts'
 import { MIB } from '../support/units.ts'
 import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
 
@@ -157,6 +158,19 @@ describe('an error for a client that does not accept HTML', () => {
         'METHOD_NOT_ALLOWED',
         405,
       ),
+    )
+  })
+
+  test('names its cause by a code', () => {
+    const { siteExpired, fileBlocked, badRequest, misdirected, preconditionFailed, internalError } =
+      DEFAULT_PAGES
+    const pages = [siteExpired, fileBlocked, badRequest, misdirected, preconditionFailed, internalError]
+    assert.deepEqual(
+      pages.map((page) => JSON.parse(`${page.for(JSON_ONLY).body}`).code),
+      [
+        ...['SITE_EXPIRED', 'CONTENT_REFUSED', 'VALIDATION_ERROR', 'MISDIRECTED_REQUEST'],
+        ...['PRECONDITION_FAILED', 'INTERNAL'],
+      ],
     )
   })
 
