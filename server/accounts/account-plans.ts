@@ -23,7 +23,7 @@ export class AccountPlans extends Component<Pick<Parts, 'store' | 'plans' | 'clo
     }
     const { id, email } = await requireAccountOf(store.read, target)
     return store.write('durable', { account: id }, async (tx) => {
-      const account = await tx.accounts.byId(id)
+      const account = await tx.accounts.find(id)
       if (!account) throw noAccount(email)
       const limits = applyChange(account.limits, change)
       const set = { plan: plan ?? account.plan, limits }

@@ -160,7 +160,7 @@ export class Accounts extends Component<AccountsParts> {
   async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
     return this.parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      const current = await tx.accounts.byId(account.id)
+      const current = await tx.accounts.find(account.id)
       const switches = changeSwitches(current!, change)
       await tx.accounts.update(account.id, switches)
       return readSwitches(switches)

@@ -26,7 +26,7 @@ export class Administrators extends Component<Pick<Parts, 'store' | 'clock'>> {
     const { store, clock } = this.parts
     const { id, email } = await requireAccountOf(store.read, target)
     await store.write('durable', administratorScope({ id }), async (tx) => {
-      const account = await tx.accounts.byId(id)
+      const account = await tx.accounts.find(id)
       if (!account) throw noAccount(email)
       if (!isAdministrator && actor !== COMMAND_LINE) await assertNotLast(tx, account)
       if (account.deletionStartedAt !== null)
@@ -86,7 +86,7 @@ export function auditActor(caller: Caller): AuditActor {
 /** By id or email address; NOT_FOUND. */
 export async function requireAccountOf({ accounts }: Queries, target: string): Promise<Account> {
   const isEmail = target.includes('@')
-  const account = await (isEmail ? accounts.byEmail(readEmail(target)) : accounts.byId(target))
+  const account = await (isEmail ? accounts.byEmail(readEmail(target)) : accounts.find(target))
   if (account) return account
   throw isEmail ? noAccount(target) : new ApiError('NOT_FOUND', 'Account not found')
 }

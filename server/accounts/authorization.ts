@@ -34,7 +34,7 @@ export async function assertPermitted(
     throw scopeMissing(grant.scope, access.scope)
   if (access.reach === 'credentials' && grant.expiresAt !== null) throw expiringKey()
   if (grant.sites === null || access.byName) return
-  const site = access.reach === 'site' && slug !== undefined ? await queries.sites.bySlug(slug) : undefined
+  const site = access.reach === 'site' && slug !== undefined ? await queries.sites.find(slug) : undefined
   if (!site || !grant.sites.includes(site.visitsKey)) throw otherSite(access, grant.sites.length)
 }
 
@@ -136,7 +136,7 @@ export async function requireAccess(
   right: SiteRight,
   { slug, account, now }: SiteAccess,
 ): Promise<Site> {
-  return requireAccessTo(queries, right, await queries.sites.bySlug(slug), { account, now })
+  return requireAccessTo(queries, right, await queries.sites.find(slug), { account, now })
 }
 
 /** For a site that these queries have returned; undefined when it does not exist. */
@@ -167,7 +167,7 @@ async function assertNotSuspended(
   account: Account,
 ): Promise<void> {
   if (suspension) throw siteSuspended(suspension)
-  const owner = ownerId === account.id ? account : await queries.accounts.byId(ownerId!)
+  const owner = ownerId === account.id ? account : await queries.accounts.find(ownerId!)
   if (owner?.suspension) throw new ApiError('SITE_SUSPENDED', OWNER_SUSPENDED)
 }
 
@@ -213,7 +213,7 @@ export async function requirePublisher(
 ): Promise<Site> {
   if (claimToken === undefined && !caller.account) throw needsKeyOrToken()
   if (claimToken !== undefined) {
-    const site = await queries.sites.bySlug(slug)
+    const site = await queries.sites.find(slug)
     if (site?.ownerId === null) return requireClaimToken(site, claimToken, now)
     if (!caller.account && !site) throw siteNotFound()
   }
@@ -231,7 +231,7 @@ export async function isDeletableWith(
   queries: Queries,
   { slug, claimToken }: { slug: string; claimToken: string },
 ): Promise<boolean> {
-  const site = await queries.sites.bySlug(slug)
+  const site = await queries.sites.find(slug)
   if (site?.ownerId !== null) return false
   if (withClaimToken(site, claimToken).deletedAt !== null) throw siteExpired()
   return true
@@ -285,7 +285,7 @@ function siteExpired(): ApiError {
 
 /** Within a write that gives something to an account. UNAUTHORIZED when it was deleted since the call began. */
 export async function assertNotBeingDeleted(tx: Queries, account: Pick<Account, 'id'>): Promise<void> {
-  const current = await tx.accounts.byId(account.id)
+  const current = await tx.accounts.find(account.id)
   if (current?.deletionStartedAt === null) return
   throw new ApiError('UNAUTHORIZED', 'This account has been deleted')
 }

@@ -47,7 +47,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     const now = this.parts.clock()
     const names = { program: readKeyName(program, 'program'), machine: readKeyName(machine, 'machine') }
     await this.parts.store.execute('durable', ({ deviceSignIns }) =>
-      deviceSignIns.add({
+      deviceSignIns.insert({
         ...{ ...names, scope, network: networkOf(address), createdAt: now, expiresAt: now + LIFETIME_MS },
         ...{ intervalMs: POLL_INTERVAL_MS, polledAt: null, state: 'pending', accountId: null },
         allowedBy: null,
@@ -158,7 +158,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     { deviceHash, machine, scope, accountId, allowedBy }: DeviceSignIn,
     now: number,
   ): Promise<DeviceToken | OAuthProblem> {
-    const account = await this.parts.store.read.accounts.byId(accountId!)
+    const account = await this.parts.store.read.accounts.find(accountId!)
     if (!account) return EXPIRED
     const created = await this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
@@ -183,7 +183,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     const interval = Math.min(intervalMs + POLL_INTERVAL_MS, MAX_POLL_INTERVAL_MS)
     if (interval > intervalMs)
       await this.parts.store.execute('relaxed', ({ deviceSignIns }) =>
-        deviceSignIns.setInterval(deviceHash, interval),
+        deviceSignIns.update(deviceHash, { intervalMs: interval }),
       )
     return {
       error: 'slow_down',

@@ -101,7 +101,7 @@ export class NamedKeys extends Component<Pick<Parts, 'store' | 'clock'>> {
     return this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       if (scope === 'admin') {
-        assertMayCreateAdminKey({ ...caller, account: await tx.accounts.byId(account.id) }, now)
+        assertMayCreateAdminKey({ ...caller, account: await tx.accounts.find(account.id) }, now)
         if (slugs) throw invalidField('sites', 'must be null with the scope admin')
       }
       const keys = await tx.keys.list(account.id)

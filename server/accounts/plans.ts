@@ -41,7 +41,7 @@ export class Plans extends Component<{ table: PlanTable; log: Pick<Log, 'warn'> 
 
   /** The limits of the owner; of an anonymous site those of the default plan. */
   async limitsOfOwner(queries: Pick<Queries, 'accounts'>, ownerId: string | null): Promise<Plan> {
-    return this.limitsOf(ownerId === null ? undefined : await queries.accounts.byId(ownerId))
+    return this.limitsOf(ownerId === null ? undefined : await queries.accounts.find(ownerId))
   }
 
   #useDefault(id: string): Plan {

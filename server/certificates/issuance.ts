@@ -290,7 +290,7 @@ export class Issuance extends Component<IssuingDeps> {
     const { own, sites } = this.parts
     if (own.includes(name)) return undefined
     if (sites && name.endsWith(`.${sites.domain}`)) {
-      const site = await tx.sites.bySlug(name.slice(0, -sites.domain.length - 1))
+      const site = await tx.sites.find(name.slice(0, -sites.domain.length - 1))
       return { accountId: site?.ownerId ?? '', root: sites.domain, ofSites: sites.perWeek }
     }
     const owner = await tx.domains.active(name)

@@ -44,7 +44,7 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       throw invalidField('email', 'must be the email address of the account to delete')
     const scope = { ...administratorScope(account), address: account.email }
     await store.write('durable', scope, async (tx) => {
-      const current = await tx.accounts.byId(account.id)
+      const current = await tx.accounts.find(account.id)
       // Its address could create an account again, which would not be suspended.
       if (current && !removal) assertAccountNotSuspended(current)
       await assertNotLast(tx, account)
@@ -93,7 +93,7 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
     const scope = { account: id, site: slugs }
     const find = ({ domains }: Queries) => domains.byAccount(id)
     return writeWithDomains(store, { scope, find }, async (tx) => {
-      const account = await tx.accounts.byId(id)
+      const account = await tx.accounts.find(id)
       // Another process has completed it.
       if (!account || account.deletionStartedAt === null) return true
       const remaining = await findSites(tx, id)

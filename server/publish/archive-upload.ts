@@ -187,7 +187,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
   async #isReplaced({ slug, versionId }: StagedVersion): Promise<boolean> {
     // As the finalize that was refused has seen them.
     const { versions, sites } = this.parts.store.newest
-    return (await versions.header(versionId)) === undefined && (await sites.bySlug(slug)) !== undefined
+    return (await versions.header(versionId)) === undefined && (await sites.find(slug)) !== undefined
   }
 
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {

@@ -125,9 +125,9 @@ export class BundleUploads extends Component<BundleUploadsParts> {
     versionId: string,
   ): Promise<{ slug: string; awaited: Map<string, ManifestEntry> }> {
     const { store, clock } = this.parts
-    const version = await store.read.versions.byId(versionId)
+    const version = await store.read.versions.find(versionId)
     // The site may have another name than when the target was signed.
-    const site = await store.read.sites.bySlug(version?.slug ?? signedSlug)
+    const site = await store.read.sites.find(version?.slug ?? signedSlug)
     if (site && !isRetired(site)) requireNotExpired(site, clock())
     if (version?.state !== 'pending') throw notPending()
     const { slug, files } = version

@@ -239,7 +239,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
     const now = this.parts.clock()
     const site = await requireFinalizable(queries, { caller, slug, request }, now)
-    const version = requireVersion(await queries.versions.byId(request.versionId), slug)
+    const version = requireVersion(await queries.versions.find(request.versionId), slug)
     assertMayPublishDraft(site, version, request)
     const scope = publishScope(version.previewName)
     await assertPermitted(queries, caller, { scope, reach: 'site' }, slug)
@@ -278,7 +278,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       rules: rules?.headers ?? [],
       present: async () => {
         const live =
-          site.liveVersionId === null ? undefined : await store.read.versions.byId(site.liveVersionId)
+          site.liveVersionId === null ? undefined : await store.read.versions.find(site.liveVersionId)
         return live?.files ?? []
       },
     })
@@ -423,7 +423,7 @@ async function requireFinalizable(
   { caller, slug, request: { claimToken } }: FinalizeCall,
   now: number,
 ): Promise<Site> {
-  const site = await queries.sites.bySlug(slug)
+  const site = await queries.sites.find(slug)
   if (!site) throw siteNotFound()
   if (site.ownerId !== null)
     return requireAccessTo(queries, 'publish', site, { account: requireAccount(caller), now })
@@ -559,11 +559,11 @@ async function findCurrent(
   const { previewName } = version
   if (previewName === null) {
     if (site.liveVersionId === null || changesMetadata(site, version, now)) return undefined
-    return tx.versions.byId(site.liveVersionId)
+    return tx.versions.find(site.liveVersionId)
   }
   const header = await tx.versions.findPreview(site.slug, previewName)
   if (!header || !isShown(header, now) || header.liveReload !== version.liveReload) return undefined
-  const shown = await tx.versions.byId(header.id)
+  const shown = await tx.versions.find(header.id)
   return JSON.stringify(shown?.metadata) === JSON.stringify(version.metadata) ? shown : undefined
 }
 

@@ -66,7 +66,7 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
       return cached
     }
     const generation = this.#generation
-    const version = await versions.byId(versionId)
+    const version = await versions.find(versionId)
     if (version?.state !== 'pending') return undefined
     const manifest = new ManifestFiles(version.slug, version.files)
     if (generation !== this.#generation) return manifest

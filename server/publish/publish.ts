@@ -84,7 +84,7 @@ export class PublishService extends Component<PublishServiceParts> {
     const { store, pendingVersions, clock } = this.parts
     const { claimToken } = request
     const site = await pendingVersions.authorize(caller, slug, { claimToken, scope: 'preview' })
-    const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
+    const version = requireVersion(await store.read.versions.find(request.versionId), slug)
     const scope = publishScope(version.previewName)
     await assertPermitted(store.read, caller, { scope, reach: 'site' }, slug)
     if (version.state !== 'pending')

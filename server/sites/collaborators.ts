@@ -24,7 +24,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     const { store, clock } = this.parts
     const { read } = store
     const { ownerId } = await requireAccess(read, 'read', { slug, account, now: clock() })
-    const owner = await read.accounts.byId(ownerId!)
+    const owner = await read.accounts.find(ownerId!)
     const found = await read.collaborators.bySite(slug)
     return { slug, ownerEmail: owner?.email ?? '', collaborators: found.map(toCollaborator) }
   }

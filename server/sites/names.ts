@@ -39,7 +39,7 @@ export class SiteNames extends Component<SiteNamesParts> {
     const { store, policy } = this.parts
     const problem = policy.problem(name)
     if (problem) return { name, available: false, reason: `The name ${problem}.` }
-    const site = await store.read.sites.bySlug(name)
+    const site = await store.read.sites.find(name)
     const isFree = !site || isReusable(site, account?.id)
     return isFree ? { name, available: true } : { name, available: false, reason: 'The name is taken.' }
   }
@@ -62,7 +62,7 @@ export class SiteNames extends Component<SiteNamesParts> {
         'Choosing a name needs an account. Sign in, or publish without a name',
       )
     this.assertAllowed(name)
-    const site = await this.parts.store.read.sites.bySlug(name)
+    const site = await this.parts.store.read.sites.find(name)
     if (site && !isReusable(site, account.id)) throw nameTaken(name)
   }
 
@@ -116,9 +116,9 @@ export async function findByName(
   name: string,
   { account, now }: { account: Account; now: number },
 ): Promise<Site | undefined> {
-  let site = await queries.sites.bySlug(name)
+  let site = await queries.sites.find(name)
   // Each row says where the site is now: two reads of which a rename came between would miss it.
-  while (site && site.renamedTo !== null) site = await queries.sites.bySlug(site.renamedTo)
+  while (site && site.renamedTo !== null) site = await queries.sites.find(site.renamedTo)
   if (!site || isReusable(site, account.id)) return undefined
   const isLost = isRetired(site) && !isInTrash(site)
   if (isLost || !(await findRole(queries, site, account))) throw nameTaken(name)
@@ -178,7 +178,7 @@ async function takeName(
   name: string,
   mayTake: (former: Site) => boolean,
 ): Promise<void> {
-  const former = await tx.sites.bySlug(name)
+  const former = await tx.sites.find(name)
   if (!former) return
   if (!mayTake(former)) throw nameTaken(name)
   await tx.sites.releaseName(name)

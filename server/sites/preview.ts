@@ -122,7 +122,7 @@ export async function requireApproval(queries: Queries, site: Site, version: Ver
   for (const { decision, accountId } of decisions) {
     if (decision === 'changes-requested') break
     if (rule === 'anyone') return
-    const reviewer = accountId === null ? undefined : await queries.accounts.byId(accountId)
+    const reviewer = accountId === null ? undefined : await queries.accounts.find(accountId)
     if (reviewer && (await findRole(queries, site, reviewer))) return
   }
   const [last] = decisions

@@ -71,7 +71,7 @@ export class Sites extends Component<SitesParts> {
     const { read } = this.parts.store
     const site = await requireAccess(read, 'read', { slug, account, now: this.parts.clock() })
     const pending = await read.versions.newestPending(slug)
-    const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
+    const displayed = site.liveVersionId ? await read.versions.find(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
     return {
       ...membership!,
@@ -148,7 +148,7 @@ export class Sites extends Component<SitesParts> {
       { site: [slug, copy], account: account.id },
       async (tx) => {
         const site = await requireAccess(tx, 'publish', { slug, account, now })
-        const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
+        const live = site.liveVersionId ? await tx.versions.find(site.liveVersionId) : undefined
         if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
         const made = { slug: copy, versionId, now }
         const version = versionCopy(live, { ...made, caller })
@@ -198,7 +198,7 @@ export class Sites extends Component<SitesParts> {
       scope,
       async (tx): Promise<ClaimResponse> => {
         const now = this.parts.clock()
-        const site = withClaimToken(await tx.sites.bySlug(slug), claimToken)
+        const site = withClaimToken(await tx.sites.find(slug), claimToken)
         if (site.ownerId === account.id) {
           const expiresAt = toIsoOrNull(requireNotExpired(site, now).expiresAt)
           return { ...answer, slug, siteUrl: this.parts.addresses.site(slug), expiresAt, alreadyOwned: true }
@@ -228,7 +228,7 @@ export class Sites extends Component<SitesParts> {
 
   /** Readable before signing in. A used token reveals only that it was used. */
   async claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
-    const found = withClaimToken(await this.parts.store.read.sites.bySlug(slug), claimToken)
+    const found = withClaimToken(await this.parts.store.read.sites.find(slug), claimToken)
     if (found.ownerId !== null) return { slug, claimed: true }
     const site = requireNotExpired(found, this.parts.clock())
     const [summary] = await this.#summaries([site])
@@ -388,7 +388,7 @@ async function copyThumbnail(tx: Queries, { id, thumbnailHash }: Version, copyId
 async function assertKnownImage(tx: Queries, site: Site, path: string | null | undefined): Promise<void> {
   if (!path) return
   const version = site.liveVersionId
-    ? await tx.versions.byId(site.liveVersionId)
+    ? await tx.versions.find(site.liveVersionId)
     : await tx.versions.newestPending(site.slug)
   const files = version ? version.files : []
   if (!hasImage(files, path)) throw validationError([notAnImageError('ogImagePath', path)])

@@ -74,7 +74,7 @@ export class Thumbnails extends Component<ThumbnailsParts> {
   async get({ account }: Caller, { slug, versionId }: ThumbnailTarget): Promise<Buffer> {
     const { store, blocklist, clock } = this.parts
     const { read } = store
-    const found = await read.sites.bySlug(slug)
+    const found = await read.sites.find(slug)
     if (!found || isRetired(found)) throw siteNotFound()
     const site = requireNotExpired(found, clock())
     const isShown = (account && (await findRole(read, site, account))) || (await isPublic(read, site))
@@ -106,5 +106,5 @@ async function isPublic(
   { passwordHash, suspension, ownerId }: Site,
 ): Promise<boolean> {
   if (passwordHash !== null || suspension) return false
-  return ownerId === null || !(await accounts.byId(ownerId))?.suspension
+  return ownerId === null || !(await accounts.find(ownerId))?.suspension
 }

@@ -120,7 +120,7 @@ export async function deleteSite(
   now: number,
   certificates?: DomainCertificates,
 ): Promise<void> {
-  const site = await tx.sites.bySlug(slug)
+  const site = await tx.sites.find(slug)
   if (!site) return
   const versions = await tx.versions.bySlug(slug)
   const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
@@ -183,7 +183,7 @@ async function releaseHosts(
 }
 
 async function findInTrash(queries: Queries, slug: string, account: Account): Promise<Site | undefined> {
-  const site = await queries.sites.bySlug(slug)
+  const site = await queries.sites.find(slug)
   return site && site.ownerId === account.id && isInTrash(site) ? site : undefined
 }
 

@@ -81,7 +81,7 @@ export class Versions extends Component<VersionsParts> {
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
     const { read } = this.parts.store
     const site = await requireAccess(read, 'read', { slug, account, now: this.parts.clock() })
-    const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
+    const version = requireFinalized(requireVersion(await read.versions.find(versionId), slug))
     const files = version.files
     const base = findBase(await listReady(read, slug), site, version)
     const before = base && (await read.versions.findFiles(base.id))
@@ -241,7 +241,7 @@ export class Versions extends Component<VersionsParts> {
    */
   async prune(slug: string, store = this.parts.store): Promise<number> {
     return store.write('durable', { site: slug }, async (tx) => {
-      const site = await tx.sites.bySlug(slug)
+      const site = await tx.sites.find(slug)
       if (!site || site.deletedAt !== null) return 0
       const now = this.parts.clock()
       const versions = await tx.versions.bySlug(slug)
@@ -297,7 +297,7 @@ export class Versions extends Component<VersionsParts> {
     const site = await requireAccess(read, 'read', { slug, account, now: this.parts.clock() })
     const wanted = versionId ?? site.liveVersionId
     if (wanted === null) throw new ApiError('SITE_PENDING', 'This site has no published version yet')
-    const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
+    const version = requireFinalized(requireVersion(await read.versions.find(wanted), slug))
     return version.files
   }
 
@@ -363,7 +363,7 @@ async function requireRestorable(
   if (wanted === PREVIOUS_VERSION && !previous)
     throw new ApiError('NOT_FOUND', 'No version that was live earlier is kept')
   const id = wanted === PREVIOUS_VERSION ? previous!.id : wanted
-  const version = requireVersion(await queries.versions.byId(id), slug)
+  const version = requireVersion(await queries.versions.find(id), slug)
   if (version.state === 'pending') {
     throw new ApiError('UPLOADS_MISSING', 'This version was never finalized. Finalize it to make it live.')
   }

@@ -111,7 +111,7 @@ export async function deleteVersions(
   slug: string,
   { ids, now, effect }: { ids: readonly string[]; now: number; effect: ChangeEffect },
 ): Promise<void> {
-  const site = await tx.sites.bySlug(slug)
+  const site = await tx.sites.find(slug)
   if (!site) return
   if (site.previousVersionId && ids.includes(site.previousVersionId)) {
     const versions = await tx.versions.bySlug(slug)

@@ -278,3 +278,26 @@ export class QueryGroup {
     return new Rows(this.db, name, view)
   }
 }
+
+/** The base of a group about a table whose key is one field, with the queries of a row by its key. */
+export function keyedQueries<Name extends TableName, Key extends Plain<Name>>(name: Name, key: Key) {
+  type E = Stored<Name>
+  const hasKey = (value: E[Key]) => ({ [key]: value }) as object as Where<Name>
+  return class extends QueryGroup {
+    protected readonly table = this.rows(name)
+
+    find(value: E[Key]): Promise<E | undefined> {
+      return this.table.find(hasKey(value))
+    }
+
+    /** Rejects when a row has the key. */
+    insert(entity: E): Promise<void> {
+      return this.table.insert(entity)
+    }
+
+    /** Properties that are absent stay; an absent row stays absent. */
+    async update(value: E[Key], change: Partial<Omit<E, Key>>): Promise<void> {
+      await this.table.update(hasKey(value), change as Partial<E>)
+    }
+  }
+}

@@ -26,7 +26,7 @@ const findAccount = async ({ email }: Pick<Account, 'email'>): Promise<StoredAcc
 
 async function countDeleted(slugs: readonly string[]): Promise<number> {
   const { read } = (await api.operator()).store
-  const rows = await Promise.all(slugs.map((slug) => read.sites.bySlug(slug)))
+  const rows = await Promise.all(slugs.map((slug) => read.sites.find(slug)))
   return rows.filter((row) => row?.deletionReason === 'deleted').length
 }
 
@@ -54,10 +54,10 @@ describe('deleting an account', () => {
     const { sites, versions, counters, trusts, usage } = operator.store.read
     assert.deepEqual(await sites.byOwner(id, { limit: 10 }), [])
     for (const { slug } of [site, draft, pending, trashed]) {
-      assert.equal((await sites.bySlug(slug))?.deletionReason, 'deleted', 'the slug is never given out again')
+      assert.equal((await sites.find(slug))?.deletionReason, 'deleted', 'the slug is never given out again')
       assert.deepEqual(await versions.bySlug(slug), [])
     }
-    assert.equal((await sites.bySlug(trashed.slug))?.keptUntil, null)
+    assert.equal((await sites.find(trashed.slug))?.keptUntil, null)
     assert.deepEqual(await trusts.list(id), [])
     assert.deepEqual(await usage.find(accountHolder(id)), { bytes: 0, sites: 0, revision: 0 })
     const hour = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
@@ -254,6 +254,6 @@ describe('a request that was in progress when its account was deleted', () => {
       () => accounts.renewKey(row),
     ])
       await assert.rejects(call, { code: 'UNAUTHORIZED' })
-    assert.equal((await store.read.sites.bySlug(slug))!.ownerId, null)
+    assert.equal((await store.read.sites.find(slug))!.ownerId, null)
   })
 })

@@ -135,7 +135,7 @@ describe('each field that a publisher sets', () => {
         const slug = await publish(field, FIELDS[field])
         assert.equal(await read(slug, field), FIELDS[field], `${field} by ${way}`)
         await owner.client.delete(slug, { permanent: true })
-        const row: Record<string, unknown> = (await store.read.sites.bySlug(slug))!
+        const row: Record<string, unknown> = (await store.read.sites.find(slug))!
         assert.notEqual(row[field], FIELDS[field], `${field} after deletion`)
       }
   })
@@ -279,7 +279,7 @@ const encodedAt = async (siteUrl: string) => {
   const hash = sha256((await api.visit(siteUrl)).body)
   const { store } = await api.operator()
   const [slug] = new URL(siteUrl).host.split('.')
-  const site = (await store.read.sites.bySlug(slug!))!
+  const site = (await store.read.sites.find(slug!))!
   const records = await recordsOf(store.read, [site.liveVersionId!])
   encoded.set(hash, records.find((one) => one.hash === hash)!.encodings!)
   assert.equal(await isThere(hash), true)

@@ -171,7 +171,7 @@ describe('a duplicate', () => {
     assert.equal(details.hasPassword, false)
     assert.equal(details.expiresAt, null)
     assert.equal(details.requireApproval, 'off')
-    assert.equal((await store.read.sites.bySlug(copy.slug))?.reviewKey, null)
+    assert.equal((await store.read.sites.find(copy.slug))?.reviewKey, null)
     assert.equal((await api.visit(copy.siteUrl)).text, 'secret')
     assert.equal((await api.visit(siteUrl)).status, 401)
     assert.deepEqual(pluck((await client.domains()).domains, 'siteSlug'), [slug])

@@ -76,7 +76,7 @@ describe('a deleted site', () => {
     const { hint } = await expectFailure(client.undelete(slug), 'NOT_FOUND')
     assert.doesNotMatch(hint ?? '', /undelete/)
     const { store } = await api.operator()
-    assert.equal((await store.read.sites.bySlug(slug))?.deletionReason, 'deleted')
+    assert.equal((await store.read.sites.find(slug))?.deletionReason, 'deleted')
   })
 
   test('is answered with a hint to restore it, for its owner only', async () => {

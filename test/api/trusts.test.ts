@@ -116,7 +116,7 @@ describe('a job of a trusted repository', () => {
     assert.equal((await without({ ref: 'refs/heads/main' })).site, mine.slug)
     const { store } = await api.operator()
     const named = { issuer: issuer.url, repository, repositoryId: '' }
-    const { visitsKey } = (await store.read.sites.bySlug(mine.slug))!
+    const { visitsKey } = (await store.read.sites.find(mine.slug))!
     assert.deepEqual(await store.read.trusts.listSites(named, 9), [visitsKey])
     assert.deepEqual(pluck(await store.read.trusts.find(named, visitsKey), 'id'), [mine.trust.id])
   })

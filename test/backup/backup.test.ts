@@ -628,7 +628,7 @@ describe('a backup', () => {
     await using restored = await startTestService({ DATA: folder })
     await using operator = await openOperator(restored, {})
     await runOnce(sweeps.find(({ name }) => name === 'encodings')!, operator)
-    const site = (await operator.store.read.sites.bySlug(slug))!
+    const site = (await operator.store.read.sites.find(slug))!
     const records = await recordsOf(operator.store.read, [site.liveVersionId!])
     assert.ok(records.find(({ hash }) => hash === sha256(CONTENTS['index.html']!))?.encodings?.br)
   })

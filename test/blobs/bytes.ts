@@ -82,7 +82,7 @@ export async function recordsOf(
   { versions, blobs }: Pick<Queries, 'versions' | 'blobs'>,
   ids: readonly string[],
 ): Promise<BlobRecord[]> {
-  const found = await Promise.all(ids.map((id) => versions.byId(id)))
+  const found = await Promise.all(ids.map((id) => versions.find(id)))
   const hashes = new Set(
     found.flatMap((one) => [...(one?.files.map(({ hash }) => hash) ?? []), one?.injectedDocumentHash]),
   )

@@ -243,8 +243,8 @@ test('a finalize overtaken by another of the same version reports that it is liv
   const { versionId } = upload
   const { store } = fixture.operator
   const versions = withMethods(store.newest.versions, {
-    async byId(id) {
-      const version = await store.newest.versions.byId(id)
+    async find(id) {
+      const version = await store.newest.versions.find(id)
       await fixture.owner.finalize(slug, { versionId })
       return version
     },

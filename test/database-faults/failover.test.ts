@@ -45,7 +45,7 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     await one.write('relaxed', {}, (tx) => tx.notifyChanged('quick'))
     await other.pollChanges()
     assert.deepEqual(changes.names, ['quick'])
-    assert.equal(await other.read.sites.bySlug('slow'), undefined)
+    assert.equal(await other.read.sites.find('slow'), undefined)
     cluster.replication.resume()
     await slow
     await other.pollChanges()
@@ -188,8 +188,8 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     await assert.rejects(late, { code: 'UNAVAILABLE', message: /does not confirm changes/ })
     cluster.replication.resume()
     await hanging
-    assert.ok(await store.read.sites.bySlug('hanging'))
-    assert.equal(await store.read.sites.bySlug('late'), undefined)
+    assert.ok(await store.read.sites.find('hanging'))
+    assert.equal(await store.read.sites.find('late'), undefined)
   })
 
   test('a crash of one process of the server makes all nodes revalidate everything', async () => {
@@ -258,9 +258,9 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     await whenReconnected(() => other.pollChanges())
     assert.ok(changes.names.includes('everything'))
     assert.equal(await visit((await whenReconnected(() => publish('after'))).slug), 'after')
-    const found = await Promise.all(acknowledged.map((slug) => other.read.sites.bySlug(slug)))
+    const found = await Promise.all(acknowledged.map((slug) => other.read.sites.find(slug)))
     const missing = acknowledged.filter((_, index) => !found[index])
     assert.deepEqual(missing, [])
-    assert.equal(await other.read.sites.bySlug('relaxed'), undefined)
+    assert.equal(await other.read.sites.find('relaxed'), undefined)
   })
 })

@@ -19,7 +19,7 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
   test('a connection that went silent fails one read, and is not used again', async () => {
     await using stack = new AsyncDisposableStack()
     const { store, proxy } = await openProxied(stack, { maxConnections: 1, timeouts: { read: SOON_MS } })
-    const read = () => store.read.sites.bySlug('a-site')
+    const read = () => store.read.sites.find('a-site')
     await read()
     proxy.abandon()
     await assert.rejects(read(), isUnavailable)
@@ -43,7 +43,7 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
     await locking.connect()
     stack.defer(() => locking.end())
     await locking.query('begin; lock table sites in access exclusive mode')
-    const reads = Array.from({ length: 20 }, () => store.read.sites.bySlug('a-site'))
+    const reads = Array.from({ length: 20 }, () => store.read.sites.find('a-site'))
     const outcomes = await Promise.allSettled(reads)
     assert.ok(outcomes.every((one) => one.status === 'rejected' && isUnavailable(one.reason)))
     const waiting = `select from pg_stat_activity
@@ -67,7 +67,7 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
     const waiting = Array.from({ length: 20 }, (_, number) =>
       write(`site-${number}`, number < 10 ? 'ann' : 'bob'),
     )
-    await assert.rejects(store.read.sites.bySlug('first'), isUnavailable)
+    await assert.rejects(store.read.sites.find('first'), isUnavailable)
     const locks = "select from pg_locks where locktype = 'advisory' and not granted"
     assert.deepEqual(await run(locks), [])
     held.resolve()
@@ -87,7 +87,7 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
       await tx.notifyChanged('a-site')
     })
     const connection = await sent
-    while (!(await other.read.sites.bySlug('a-site')));
+    while (!(await other.read.sites.find('a-site')));
     await store.pollChanges()
     connection.cut()
     await assert.rejects(writing, isUnavailable)
@@ -104,14 +104,14 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
       await tx.notifyChanged('a-site')
     })
     await assert.rejects(writing, isUnavailable)
-    assert.equal(await whenReconnected(() => store.read.sites.bySlug('a-site')), undefined)
+    assert.equal(await whenReconnected(() => store.read.sites.find('a-site')), undefined)
   })
 
   test('connections that the server ended are replaced, however often', async () => {
     await using stack = new AsyncDisposableStack()
     const { store, run } = await openProxied(stack, { maxConnections: 2, timeouts: { acquire: SOON_MS } })
     // Each connection fails one read at most.
-    const read = () => whenReconnected(() => store.read.sites.bySlug('a-site'), 20)
+    const read = () => whenReconnected(() => store.read.sites.find('a-site'), 20)
     for (let round = 0; round < 5; round++) {
       await read()
       await run(`select pg_terminate_backend(pid) from pg_stat_activity
@@ -128,7 +128,7 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
     const { port } = new URL(url)
     const hosts = url.replace(`127.0.0.1:${port}`, `127.0.0.1:${silent.port},127.0.0.1:${port}`)
     const store = stack.use(await postgresStore({ url: hosts, timeouts: PATIENT_TIMEOUTS }))
-    assert.equal(await store.read.sites.bySlug('a-site'), undefined)
+    assert.equal(await store.read.sites.find('a-site'), undefined)
   })
 
   test('a commit that hangs at a primary that went silent ends once another host is the primary, which takes writes then', async () => {

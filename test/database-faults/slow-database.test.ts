@@ -106,5 +106,5 @@ test('a row that another program locks stops only the writes of that row', requi
   await set('free')
   await other.query('commit')
   await waiting
-  assert.equal((await store.read.sites.bySlug('locked'))!.title, 'own')
+  assert.equal((await store.read.sites.find('locked'))!.title, 'own')
 })

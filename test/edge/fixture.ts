@@ -217,7 +217,7 @@ export class EdgeFixture {
     await this.#write(async (tx) => {
       await tx.blobs.addReferences(slug, [row.hash])
       await tx.blobs.recordEncodings([row])
-      const { liveVersionId } = (await tx.sites.bySlug(slug))!
+      const { liveVersionId } = (await tx.sites.find(slug))!
       const isPublished = (await tx.versions.findFiles(liveVersionId!))!.some(({ hash }) => hash === row.hash)
       if (!isPublished) await tx.versions.update(liveVersionId!, { injectedDocumentHash: row.hash })
       await tx.notifyChanged(slug)
@@ -309,7 +309,7 @@ export class EdgeFixture {
   }
 
   async #activate(tx: WriteTransaction, slug: string, id: string): Promise<void> {
-    await activateVersion(tx, (await tx.sites.bySlug(slug))!, (await tx.versions.byId(id))!, {
+    await activateVersion(tx, (await tx.sites.find(slug))!, (await tx.versions.find(id))!, {
       now: this.clock.now,
     })
   }
@@ -317,7 +317,7 @@ export class EdgeFixture {
   deleteVersion(slug: string, id: string): Promise<unknown> {
     return this.#write(async (tx) => {
       const { now } = this.clock
-      await forgetFormerFiles(tx, (await tx.sites.bySlug(slug))!, id, now)
+      await forgetFormerFiles(tx, (await tx.sites.find(slug))!, id, now)
       await deleteVersions(tx, slug, { ids: [id], now, effect: 'withdrawn' })
     })
   }

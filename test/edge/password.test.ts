@@ -208,7 +208,7 @@ for (const [name, { row = {}, old, files }] of Object.entries(SITES)) {
 describe('a password cookie', () => {
   test('is invalid at another site, even with the same password', async () => {
     const [one, other] = [await locked(), await edge.publish({ 'index.html': 'other' })]
-    const row = await edge.store.real.read.sites.bySlug(one)
+    const row = await edge.store.real.read.sites.find(one)
     await edge.updateSite(other, { passwordHash: row!.passwordHash })
     const cookie = await enter(one)
     assert.equal(await statusWith(one, cookie), 200)

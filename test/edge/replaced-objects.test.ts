@@ -59,7 +59,7 @@ describe('a file of a cached site', () => {
 /** Deletes the versions of the site that are not live, and the objects that nothing refers to, without a grace period. */
 async function collect(node: EdgeFixture, slug: string): Promise<void> {
   const { real } = node.store
-  const { liveVersionId = null } = (await real.read.sites.bySlug(slug)) ?? {}
+  const { liveVersionId = null } = (await real.read.sites.find(slug)) ?? {}
   for (const { id } of await real.read.versions.bySlug(slug))
     if (id !== liveVersionId) await node.deleteVersion(slug, id)
   await real.write('durable', {}, (tx) => tx.blobs.collect(node.clock.now, 100))

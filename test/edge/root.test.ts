@@ -345,7 +345,7 @@ describe('a Markdown document', () => {
   test('that cannot be rendered now is listed beside the other files, rendered soon, and not drawn before', async () => {
     const rules = '/*\n  Cache-Control: max-age=60\n'
     const slug = await publish({ 'README.md': '# Notes', 'b.txt': 'b', _headers: rules })
-    const { liveVersionId } = (await edge.store.real.read.sites.bySlug(slug))!
+    const { liveVersionId } = (await edge.store.real.read.sites.find(slug))!
     const { promise, resolve } = Promise.withResolvers<void>()
     edge.store.delayRead = (query) => (query === 'blobs.find' ? promise : undefined)
     const waiting = Array.from({ length: 32 }, (_, number) =>

@@ -82,7 +82,7 @@ class DataFolderCheck {
     const faults: Faults = []
     const newest = [...versions].sort(([one], [other]) => (one < other ? 1 : -1)).slice(0, MIN_VERSIONS)
     for (const [id, { state }] of newest) {
-      const version = await this.#context.store.read.versions.byId(id)
+      const version = await this.#context.store.read.versions.find(id)
       if (version?.state !== 'ready')
         faults.push(`the version ${id} of ${slug} is ${version?.state ?? 'lost'}`)
       else if (!isSame(state, version.files))

@@ -153,7 +153,7 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
       keyRow(sha256(`named key ${number}`), { name: `key ${number}`, createdAt: NOW - DAY_MS }),
     )
   for (const state of ['pending', 'approved'] as const)
-    await tx.deviceSignIns.add({
+    await tx.deviceSignIns.insert({
       ...{ program: 'a program', machine: 'a machine', network: 'n', scope: 'manage', state },
       deviceHash:
         state === 'approved' ? hashToken(encodeFields([DEVICE_CLIENT, DEVICE_CODE])) : 'a pending one',
@@ -344,7 +344,7 @@ async function insertNotices(tx: WriteTransaction): Promise<void> {
     } as const
     const id = `site-shared bakery ${number}`
     await tx.notices.add({ id, accountId: 'ann', event, createdAt: NOW - HOUR_MS })
-    if (number > 0) await tx.notices.schedule(id, { attempts: 1, dueAt: null })
+    if (number > 0) await tx.notices.update(id, { attempts: 1, dueAt: null })
   }
 }
 

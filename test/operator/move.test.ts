@@ -103,7 +103,7 @@ describe('a move', () => {
       uses: 'storage',
     })
     const { store, blobs } = context
-    const site = (await store.read.sites.bySlug(slugs[0]!))!
+    const site = (await store.read.sites.find(slugs[0]!))!
     const records = await recordsOf(store.read, [site.liveVersionId!])
     const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
     assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
@@ -158,7 +158,7 @@ describe('a move', () => {
     await using context = await openForOperator(configOf({ data: target.path }), SURROUNDINGS, {
       uses: 'storage',
     })
-    assert.equal((await context.store.read.sites.bySlug(slugs[1]!))?.deletionReason, 'deleted')
+    assert.equal((await context.store.read.sites.find(slugs[1]!))?.deletionReason, 'deleted')
     const kept = await context.store.read.versions.bySlug(slugs[0]!)
     assert.deepEqual(kept.map(({ state }) => state).sort(), ['former', 'ready', 'ready', 'ready'])
   })

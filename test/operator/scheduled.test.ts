@@ -36,8 +36,8 @@ test('each sweep runs by schedule', async () => {
   })
   await fixture.pass(2 * HOUR_MS, MINUTE_MS)
   const { read } = store
-  assert.equal((await read.sites.bySlug('expired'))?.deletionReason, 'expired')
-  assert.equal((await read.sites.bySlug('abandoned'))?.deletionReason, 'abandoned')
+  assert.equal((await read.sites.find('expired'))?.deletionReason, 'expired')
+  assert.equal((await read.sites.find('abandoned'))?.deletionReason, 'abandoned')
   assert.equal((await read.versions.bySlug('crowded')).length, 10)
   assert.deepEqual(await read.signIns.codes('a@b.test'), [])
   assert.equal(await read.counters.value('old', 10 * DAY_MS - 3 * HOUR_MS), 0)

@@ -59,7 +59,7 @@ test('an abandoned site is deleted behind any number of older drafts', async () 
     await tx.versions.insert(versionRow('old', 'abandoned', { state: 'pending', createdAt: 1000 }))
   })
   await folder.sweep('abandoned')
-  const deletionReason = async (slug: string) => (await folder.store.read.sites.bySlug(slug))?.deletionReason
+  const deletionReason = async (slug: string) => (await folder.store.read.sites.find(slug))?.deletionReason
   assert.equal(await deletionReason('abandoned'), 'abandoned')
   assert.equal(await deletionReason('draft-149'), null)
   assert.equal(await deletionReason('staged-again'), null)
@@ -95,7 +95,7 @@ for (const [name, rows] of Object.entries(failingDeletions)) {
     const sweep = sweeps.find((one) => one.name === name)!
     await assert.rejects(sweep.run({ ...context, store: broken }, { since: 0 }), /this site is broken/)
     assert.deepEqual(await store.read.versions.bySlug('other'), [])
-    const { deletedAt, keptUntil } = (await store.read.sites.bySlug('other'))!
+    const { deletedAt, keptUntil } = (await store.read.sites.find('other'))!
     assert.deepEqual([deletedAt, keptUntil], [name === 'old-versions' ? null : folder.clock.now, null])
     await folder.sweep(name)
     assert.deepEqual(await store.read.versions.bySlug('stuck-0'), [])
@@ -115,7 +115,7 @@ for (const [name, rows, claimTokenHash] of [
       tx.sites.insert(siteRow('deleted', { ...known, claimTokenHash: 'a token', ...rows })),
     )
     await folder.sweep(name)
-    const { network, allowedSecrets, reviewKey, ...site } = (await store.read.sites.bySlug('deleted'))!
+    const { network, allowedSecrets, reviewKey, ...site } = (await store.read.sites.find('deleted'))!
     assert.deepEqual([network, allowedSecrets, reviewKey], [null, [], null])
     assert.equal(site.claimTokenHash, claimTokenHash)
     assert.equal((await store.read.usage.find('network:a network')).sites, -1)

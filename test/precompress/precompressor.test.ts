@@ -86,7 +86,7 @@ async function createFixture(t: TestContext, folder?: string) {
       })
       const id = row.id ?? 'a-version'
       await store.write('relaxed', {}, async (tx) => {
-        if (!(await tx.sites.bySlug(slug))) await tx.sites.insert(siteRow(slug))
+        if (!(await tx.sites.find(slug))) await tx.sites.insert(siteRow(slug))
         await tx.versions.insert(versionRow(id, slug, { files: manifest, ...row }))
         await tx.blobs.add(slug, stored)
       })
@@ -101,7 +101,7 @@ async function createFixture(t: TestContext, folder?: string) {
     },
     /** The hash of the root document with injected metadata. */
     async injectedHash(id = 'a-version'): Promise<string> {
-      const [site, version] = [await store.read.sites.bySlug('a-site'), await store.read.versions.byId(id)]
+      const [site, version] = [await store.read.sites.find('a-site'), await store.read.versions.find(id)]
       return (await injectedDocuments.get(findInjection(site!, version!, addresses)!))!.hash
     },
     isDone: async (id = 'a-version') => (await store.read.versions.header(id))?.isEncoded === true,

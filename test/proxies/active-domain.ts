@@ -14,7 +14,7 @@ export async function giveDomain(
 ): Promise<void> {
   const clock = () => service.clock.now
   await using store = await openTestStore({ folder: service.data, clock })
-  const site = (await store.read.sites.bySlug(slug))!
+  const site = (await store.read.sites.find(slug))!
   await store.write('durable', {}, async (tx) => {
     const isActive = status === 'active'
     const row = domainRow(domain, {

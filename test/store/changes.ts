@@ -28,10 +28,10 @@ export function storeChanges(promises: Promises): void {
   promises('a listener reads the change that it is notified of', async (open) => {
     const [one, other] = [await open(), await open()]
     const read = Promise.withResolvers<unknown>()
-    other.onChange(async () => read.resolve((await other.read.sites.bySlug('a-site'))?.title))
+    other.onChange(async () => read.resolve((await other.read.sites.find('a-site'))?.title))
     const own: unknown[] = []
     one.onChange(async (_, mine) => {
-      if (mine) own.push((await one.read.sites.bySlug('a-site'))?.title)
+      if (mine) own.push((await one.read.sites.find('a-site'))?.title)
     })
     await one.write('durable', {}, async (tx) => {
       await tx.sites.insert(siteRow('a-site', { title: 'new' }))

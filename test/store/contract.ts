@@ -73,15 +73,15 @@ function storeWrites(promises: Promises): void {
   promises('a write is visible to all readers once it resolves, and to none before', async (open) => {
     const [one, other] = [await open(), await open()]
     const readAll = async () => [
-      await one.read.sites.bySlug('a-site'),
-      await one.read.versions.byId('v1'),
-      await other.read.sites.bySlug('a-site'),
-      await other.read.versions.byId('v1'),
+      await one.read.sites.find('a-site'),
+      await one.read.versions.find('v1'),
+      await other.read.sites.find('a-site'),
+      await other.read.versions.find('v1'),
     ]
     const answer = await one.write('durable', {}, async (tx) => {
       await tx.sites.insert(siteRow('a-site'))
       assert.deepEqual(await readAll(), [undefined, undefined, undefined, undefined])
-      assert.equal((await tx.sites.bySlug('a-site'))?.slug, 'a-site', 'a write sees what it wrote')
+      assert.equal((await tx.sites.find('a-site'))?.slug, 'a-site', 'a write sees what it wrote')
       await tx.versions.insert(versionRow('v1', 'a-site'))
       assert.deepEqual(await readAll(), [undefined, undefined, undefined, undefined])
       return 'an answer'
@@ -111,8 +111,8 @@ function storeWrites(promises: Promises): void {
         )
       assert.equal(outcome, reason)
     }
-    assert.equal((await store.read.sites.bySlug('before'))?.title, 'as it was')
-    assert.equal(await store.read.sites.bySlug('during'), undefined)
+    assert.equal((await store.read.sites.find('before'))?.title, 'as it was')
+    assert.equal(await store.read.sites.find('during'), undefined)
     assert.deepEqual(await store.read.blobs.listDiscarded(0, 10), [])
   })
 
@@ -128,7 +128,7 @@ function storeWrites(promises: Promises): void {
       ),
     )
     for (const [number, { status }] of outcomes.entries()) {
-      const kept = (await store.read.sites.bySlug(`site-${number}`)) !== undefined
+      const kept = (await store.read.sites.find(`site-${number}`)) !== undefined
       assert.deepEqual({ status, kept }, number % 3 === 0 ? failed : done)
     }
   })
@@ -139,7 +139,7 @@ function storeWrites(promises: Promises): void {
       const stores = [await open(), await open()]
       await stores[0]!.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       const addOne = async (tx: WriteTransaction) => {
-        const { updatedAt } = (await tx.sites.bySlug('a-site'))!
+        const { updatedAt } = (await tx.sites.find('a-site'))!
         await turn()
         await tx.sites.update('a-site', { updatedAt: updatedAt + 1 })
       }
@@ -149,7 +149,7 @@ function storeWrites(promises: Promises): void {
           return stores[number % 2]!.write('relaxed', { site }, addOne)
         }),
       )
-      for (const store of stores) assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, 60)
+      for (const store of stores) assert.equal((await store.read.sites.find('a-site'))?.updatedAt, 60)
     },
   )
 
@@ -160,8 +160,8 @@ function storeWrites(promises: Promises): void {
       await tx.sites.insert(siteRow('a-site'))
       await held.promise
     })
-    assert.equal(await one.read.sites.bySlug('a-site'), undefined)
-    assert.equal(await other.read.sites.bySlug('a-site'), undefined)
+    assert.equal(await one.read.sites.find('a-site'), undefined)
+    assert.equal(await other.read.sites.find('a-site'), undefined)
     await Promise.all([one.check(), other.check()])
     held.resolve()
     await writing
@@ -179,12 +179,12 @@ function storeWrites(promises: Promises): void {
     const second = other.write('relaxed', { site: 'a-site' }, (tx) => tx.sites.insert(siteRow('a-site')))
     try {
       for (let turns = 0; turns < 50; turns++) await turn()
-      assert.equal(await other.read.sites.bySlug('a-site'), undefined)
+      assert.equal(await other.read.sites.find('a-site'), undefined)
     } finally {
       held.resolve()
     }
     await Promise.all([first, second])
-    assert.equal((await one.read.sites.bySlug('a-site'))?.slug, 'a-site')
+    assert.equal((await one.read.sites.find('a-site'))?.slug, 'a-site')
   })
 
   promises('a store completes its pending writes when it closes', async (open) => {
@@ -198,7 +198,7 @@ function storeWrites(promises: Promises): void {
     await closing[Symbol.asyncDispose]()
     await Promise.all(writes)
     const { read } = await open()
-    for (let number = 0; number < 5; number++) assert.ok(await read.sites.bySlug(`site-${number}`))
+    for (let number = 0; number < 5; number++) assert.ok(await read.sites.find(`site-${number}`))
   })
 }
 
@@ -212,7 +212,7 @@ function storeUniqueRules(promises: Promises): void {
         await write(tx, 'second')
       })
       await assert.rejects(twice)
-      assert.equal(await store.read.sites.bySlug('beside'), undefined, 'the rest of that write is undone')
+      assert.equal(await store.read.sites.find('beside'), undefined, 'the rest of that write is undone')
       await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('beside')))
     })
   }
@@ -243,7 +243,7 @@ function storeProcesses(promises: Promises): void {
       const store = await open()
       await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       await processes.run('increment', address)
-      assert.equal((await store.read.sites.bySlug('a-site'))?.updatedAt, TIMES * PROCESSES)
+      assert.equal((await store.read.sites.find('a-site'))?.updatedAt, TIMES * PROCESSES)
       const fences = await processes.run<number[]>('lease', address)
       assert.deepEqual(sorted(fences.flat()), upTo(TIMES * PROCESSES))
       for (const mine of fences) assert.deepEqual(mine, sorted(mine))

@@ -26,6 +26,7 @@ type Arguments = {
 const blob = { hash: 'a new hash', size: 1, object: 'a new object', piecesHash: null }
 const encodings = { hash: 'hash 7', br: null, zstd: null, gzip: null }
 const notice = { kind: 'new-browser', browser: null, network: '', at: 1 } as const
+const noticeRow = { id: 'n', accountId: 'id 7', event: notice, createdAt: 1, attempts: 0, dueAt: 1 }
 const deviceSignIn = {
   ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm', network: 'n' },
   ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null, allowedBy: null },
@@ -66,7 +67,7 @@ const visit = {
 /** Arguments for one call of each query, for rows of `large-tables.ts`. */
 export const QUERY_ARGUMENTS: Arguments = {
   accounts: {
-    byId: ['id 7'],
+    find: ['id 7'],
     byIds: [['id 7', 'id 8']],
     ids: ['id 7', 100],
     byEmail: ['email 7'],
@@ -102,7 +103,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteExpiredTokens: [5, 100],
   },
   deviceSignIns: {
-    add: [deviceSignIn],
+    insert: [deviceSignIn],
     find: ['device_hash 7'],
     findPending: [['user_code_hash 7', 'user_code_hash 8'], 1],
     decide: [
@@ -111,7 +112,7 @@ export const QUERY_ARGUMENTS: Arguments = {
       1,
     ],
     recordPoll: ['device_hash 7', 1],
-    setInterval: ['device_hash 7', 1],
+    update: ['device_hash 7', { intervalMs: 1 }],
     remove: ['device_hash 7'],
     deleteExpired: [50, 10],
   },
@@ -149,7 +150,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteExpired: [50, 100],
   },
   sites: {
-    bySlug: ['slug 7'],
+    find: ['slug 7'],
     insert: [siteRow('new'), versionRow('new', 'new')],
     update: ['slug 7', { title: 't' }],
     rename: ['slug 7', 'new', 1],
@@ -172,7 +173,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     removeEmail: ['email 7'],
   },
   versions: {
-    byId: ['id 7'],
+    find: ['id 7'],
     header: ['id 7'],
     headers: [['id 7', 'id 8']],
     insert: [versionRow('new', 'slug 7')],
@@ -314,11 +315,12 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteSite: ['slug 7'],
   },
   notices: {
-    add: [{ id: 'n', accountId: 'id 7', event: notice, createdAt: 1 }],
+    add: [noticeRow],
     find: ['id 7'],
     count: ['id 7', 'site-shared', 1],
     due: [50, 100],
-    schedule: ['id 7', { attempts: 1, dueAt: null }],
+    update: ['id 7', { attempts: 1, dueAt: null }],
+    insert: [noticeRow],
     remove: ['id 7'],
     postpone: [{ id: 'id 7', accountId: 'id 7', kind: 'site-shared' }, 50, 100],
     expiringSites: [500, 1, 100],

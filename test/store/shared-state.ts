@@ -38,7 +38,7 @@ export function storeSharedState(promises: Promises): void {
     const store = await open()
     await store.execute('durable', ({ sites }) => sites.insert(siteRow('a-site', { title: 'as it was' })))
     await assert.rejects(store.execute('durable', ({ sites }) => sites.insert(siteRow('a-site'))))
-    assert.equal((await store.read.sites.bySlug('a-site'))?.title, 'as it was')
+    assert.equal((await store.read.sites.find('a-site'))?.title, 'as it was')
   })
 
   promises('the key of a caller far beyond its limit is looked up once a second', async (open) => {
@@ -172,7 +172,7 @@ export function storeSharedState(promises: Promises): void {
       LeaseLostError,
     )
     await successor!.store.execute('durable', ({ sites }) => sites.insert(siteRow('after')))
-    const found = await Promise.all(['before', 'late', 'after'].map((slug) => one.read.sites.bySlug(slug)))
+    const found = await Promise.all(['before', 'late', 'after'].map((slug) => one.read.sites.find(slug)))
     const slugs = found.map((site) => site?.slug)
     assert.deepEqual(slugs, ['before', undefined, 'after'])
   })

@@ -55,7 +55,7 @@ test('a loop over many rows lets other work of the process run between its state
     setImmediate(() => {
       hasTurned = true
     })
-    for (let row = 0; row < 20_000 && !hasTurned; row++) await sites.bySlug(`site-${row}`)
+    for (let row = 0; row < 20_000 && !hasTurned; row++) await sites.find(`site-${row}`)
     return hasTurned
   }
   assert.ok(await isInterrupted(read))
@@ -72,7 +72,7 @@ test('an error before one read refuses that one only', async (context) => {
       throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
     return get.apply(this, values as never)
   })
-  const reads = [() => store.read.sites.bySlug('compiled'), () => store.read.blobs.find('by the builder')]
+  const reads = [() => store.read.sites.find('compiled'), () => store.read.blobs.find('by the builder')]
   for (const read of reads) {
     await turn()
     fails = true
@@ -115,8 +115,8 @@ test('the notices of an account are postponed by one statement, which locks them
   const event = { kind: 'site-removed', slug: 'otter', title: null, reason: 'r' } as const
   const [notices, common] = [new NoticeQueries(tables.db), { event, accountId: 'ann', createdAt: 1 }]
   for (const id of ['tried', 'due', 'later']) await notices.add({ ...common, id: `site-removed ${id}` })
-  await notices.schedule('site-removed tried', { attempts: 2, dueAt: 5 })
-  await notices.schedule('site-removed later', { attempts: 0, dueAt: 70 })
+  await notices.update('site-removed tried', { attempts: 2, dueAt: 5 })
+  await notices.update('site-removed later', { attempts: 0, dueAt: 70 })
   const first = { id: 'site-removed tried', accountId: 'ann', kind: 'site-removed' } as const
   await new NoticeQueries(counting).postpone(first, 50, 100)
   const times = (await notices.due(100, 10)).map(({ id, attempts, dueAt }) => [id, attempts, dueAt])
@@ -188,7 +188,7 @@ test('a database locked by another process is UNAVAILABLE, and the service conti
     ['one', 'two', 'three'].map((slug) => store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug)))),
   )
   for (const outcome of outcomes) assertFailure(outcome, 'UNAVAILABLE')
-  assert.equal(await store.read.sites.bySlug('one'), undefined)
+  assert.equal(await store.read.sites.find('one'), undefined)
   await store.check()
   other.exec('ROLLBACK')
   await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('one')))
@@ -204,14 +204,14 @@ test('only writes are INSUFFICIENT_STORAGE on a disk while it is full', requires
     await disk.fill()
     const outcomes = await Promise.allSettled([insert(`${round}-1`), insert(`${round}-2`)])
     for (const outcome of outcomes) assertFailure(outcome, 'INSUFFICIENT_STORAGE')
-    assert.ok(await store.read.sites.bySlug('before'))
-    assert.equal(await store.read.sites.bySlug(`${round}-1`), undefined)
+    assert.ok(await store.read.sites.find('before'))
+    assert.equal(await store.read.sites.find(`${round}-1`), undefined)
     await disk.clear()
     await insert(`after-the-${round}`)
   }
   const [large] = await Promise.allSettled([insert('large', 8 * 2 ** 20), insert('small')])
   assertFailure(large!, 'INSUFFICIENT_STORAGE')
-  assert.ok(await store.read.sites.bySlug('small'))
+  assert.ok(await store.read.sites.find('small'))
 })
 
 test('no failed flush is acknowledged as durable, nor is any later write', requires('strace'), async () => {
@@ -224,7 +224,7 @@ test('no failed flush is acknowledged as durable, nor is any later write', requi
       store.write('durable', {}, (tx) => tx.sites.insert(siteRow('during'))),
     ])
     assertFailure(outcome!, 'UNAVAILABLE')
-    assert.equal(await store.read.sites.bySlug('during'), undefined)
+    assert.equal(await store.read.sites.find('during'), undefined)
   }
   for (const durability of ['durable', 'relaxed', 'unread'] as const) {
     const [outcome] = await Promise.allSettled([
@@ -233,13 +233,13 @@ test('no failed flush is acknowledged as durable, nor is any later write', requi
     assertFailure(outcome!, 'UNAVAILABLE')
   }
   await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
-  assert.ok(await store.read.sites.bySlug('before'), 'durable data is still read')
+  assert.ok(await store.read.sites.find('before'), 'durable data is still read')
   const open = () => sqliteStore({ file: database.file, clock: Date.now })
   await assert.rejects(open(), { code: 'UNAVAILABLE' }, 'what this one shows may be lost')
   await store[Symbol.asyncDispose]()
   await using next = await open()
   await next.write('durable', {}, (tx) => tx.sites.insert(siteRow('after')))
-  assert.ok(await next.read.sites.bySlug('before'))
+  assert.ok(await next.read.sites.find('before'))
 })
 
 test('an error of a read shows nothing that is not flushed', requires('strace'), async () => {
@@ -249,18 +249,18 @@ test('an error of a read shows nothing that is not flushed', requires('strace'),
   await using reader = await sqliteStore(options)
   {
     await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
-    await assert.rejects(reader.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
+    await assert.rejects(reader.read.sites.find('a-site'), { code: 'UNAVAILABLE' })
   }
   let writing: Promise<void>
   {
     await using _ = await holdFlushes(database.file)
     writing = writer.write('durable', {}, (tx) => tx.sites.insert(siteRow('unconfirmed')))
     await waitFor(() => hasCommitted(database.file, 'unconfirmed'))
-    const reading = reader.read.sites.bySlug('unconfirmed').catch(() => undefined)
+    const reading = reader.read.sites.find('unconfirmed').catch(() => undefined)
     assert.equal(await Promise.race([reading, new Promise((resolve) => setImmediate(resolve))]), undefined)
   }
   await writing
-  assert.ok(await reader.read.sites.bySlug('unconfirmed'))
+  assert.ok(await reader.read.sites.find('unconfirmed'))
 })
 
 test('a read error of the disk is UNAVAILABLE, and ends with its cause', requires('strace'), async () => {
@@ -269,10 +269,10 @@ test('a read error of the disk is UNAVAILABLE, and ends with its cause', require
   await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
   {
     await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
-    await assert.rejects(store.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
+    await assert.rejects(store.read.sites.find('a-site'), { code: 'UNAVAILABLE' })
     await assert.rejects(store.read.versions.bySlug('a-site'), { code: 'UNAVAILABLE' })
   }
-  assert.ok(await store.read.sites.bySlug('a-site'))
+  assert.ok(await store.read.sites.find('a-site'))
 })
 
 test(
@@ -322,16 +322,16 @@ test(
       assert.ok(await fails('refused'))
       assert.ok(await fails('refused', 'relaxed'))
       await insert('charged', 'unread')
-      assert.ok(await store.read.sites.bySlug('before'))
-      assert.equal(await store.read.sites.bySlug('unconfirmed'), undefined, 'it may still be lost')
+      assert.ok(await store.read.sites.find('before'))
+      assert.equal(await store.read.sites.find('unconfirmed'), undefined, 'it may still be lost')
       assert.equal(changed.length, 0)
       await store.check()
     }
     let attempt = 0
     await waitFor(async () => !(await fails(`afterwards-${attempt++}`)))
     for (const slug of ['unconfirmed', 'charged'])
-      assert.ok(await store.read.sites.bySlug(slug), 'what was committed is not lost')
-    assert.equal(await store.read.sites.bySlug('refused'), undefined)
+      assert.ok(await store.read.sites.find(slug), 'what was committed is not lost')
+    assert.equal(await store.read.sites.find('refused'), undefined)
     await store.pollChanges()
     assert.ok(changed.includes('unconfirmed'), 'caches are notified although the write was answered before')
   },
@@ -354,7 +354,7 @@ test('a read waits for what another process has acknowledged', async () => {
   await using writer = await sqliteStore(options)
   await using reader = await sqliteStore(options)
   await writer.write('durable', {}, (tx) => tx.sites.insert(siteRow('acknowledged')))
-  assert.ok(await reader.read.sites.bySlug('acknowledged'))
+  assert.ok(await reader.read.sites.find('acknowledged'))
 })
 
 test('another store shows what is committed only after a flush of its own', requires('strace'), async () => {
@@ -379,11 +379,11 @@ test('another store shows what is committed only after a flush of its own', requ
     await waitFor(() => hasCommitted(database.file, 'unconfirmed'))
     polling = reader.pollChanges()
     for (const store of [writer, reader])
-      assert.equal(await store.read.sites.bySlug('unconfirmed'), undefined, 'it may still be lost')
+      assert.equal(await store.read.sites.find('unconfirmed'), undefined, 'it may still be lost')
     assert.deepEqual(changes, [['acknowledged']])
   }
   await Promise.all([writing, polling])
-  for (const store of [writer, reader]) assert.ok(await store.read.sites.bySlug('unconfirmed'))
+  for (const store of [writer, reader]) assert.ok(await store.read.sites.find('unconfirmed'))
   assert.deepEqual(changes, [['acknowledged'], ['unconfirmed']])
 })
 
@@ -399,7 +399,7 @@ test('a write is visible to reads when it resolves, also while others are not fl
   const write = async (number: number) => {
     const durability = number % 3 === 0 ? 'relaxed' : 'durable'
     await store.write(durability, {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
-    return await store.read.sites.bySlug(`site-${number}`)
+    return await store.read.sites.find(`site-${number}`)
   }
   const found = await Promise.all(Array.from({ length: 100 }, (_, number) => write(number)))
   assert.ok(found.every((site) => site !== undefined))

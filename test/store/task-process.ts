@@ -12,7 +12,7 @@ const tasks: Record<string, (store: Store) => Promise<unknown>> = {
   async increment(store) {
     for (let time = 0; time < TIMES; time++) {
       await store.write('relaxed', { site: 'a-site' }, async (tx) => {
-        const site = await tx.sites.bySlug('a-site')
+        const site = await tx.sites.find('a-site')
         await new Promise((resolve) => setImmediate(resolve))
         await tx.sites.update('a-site', { updatedAt: site!.updatedAt + 1 })
       })

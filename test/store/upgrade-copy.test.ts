@@ -80,7 +80,7 @@ test('the release before runs on a migrated database, or refuses it and runs on 
   await copyFile(join(folder.path, 'slipway-before-1.2.0.db'), file)
   await start(file, '1.0.0')
   await using store = await sqliteStore({ file, clock: Date.now })
-  assert.ok(await store.read.sites.bySlug('florist'))
+  assert.ok(await store.read.sites.find('florist'))
 })
 
 test('this release runs on the database of the next one, to which the fleet is upgraded', async () => {

@@ -109,7 +109,7 @@ function settings({ resource, cookies, clients, secret, store }: AuthorizationSe
     },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/authorize/${uid}` },
     findAccount: async (_: unknown, accountId: string) => {
-      const account = await store.read.accounts.byId(accountId)
+      const account = await store.read.accounts.find(accountId)
       return account && { accountId, claims: async () => ({ sub: accountId }) }
     },
     renderError,

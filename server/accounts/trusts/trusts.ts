@@ -161,15 +161,15 @@ export class Trusts extends Component<TrustsParts> {
 
 /** While the account may publish to the site. */
 async function findCandidate(queries: Queries, trust: StoredTrust): Promise<Candidate | undefined> {
-  const account = await queries.accounts.byId(trust.accountId)
+  const account = await queries.accounts.find(trust.accountId)
   const slug = (await queries.sites.currentSlugs([trust.site])).get(trust.site)
-  const site = slug === undefined ? undefined : await queries.sites.bySlug(slug)
+  const site = slug === undefined ? undefined : await queries.sites.find(slug)
   if (!account || !site || !(await findRole(queries, site, account))) return undefined
   return { trust, account }
 }
 
 async function findSite(queries: Queries, slug: string): Promise<Site | undefined> {
-  return queries.sites.bySlug((await queries.sites.findCurrentName(slug)) ?? slug)
+  return queries.sites.find((await queries.sites.findCurrentName(slug)) ?? slug)
 }
 
 /** A repository with the name of a deleted one has another id; one that was renamed or transferred keeps its id. */

@@ -12,7 +12,7 @@ export class ModeratedSites extends Component<Pick<Parts, 'store' | 'addresses'>
   async find(slug: string): Promise<ModeratedSite> {
     const { read } = this.parts.store
     const site = await requirePresentSite(read, slug)
-    const owner = site.ownerId === null ? undefined : await read.accounts.byId(site.ownerId)
+    const owner = site.ownerId === null ? undefined : await read.accounts.find(site.ownerId)
     return {
       slug,
       siteUrl: this.parts.addresses.site(slug),
@@ -31,7 +31,7 @@ export class ModeratedSites extends Component<Pick<Parts, 'store' | 'addresses'>
 
 /** The site may be in the trash; NOT_FOUND when there is none or it was deleted permanently. */
 export async function requirePresentSite(queries: Queries, slug: string): Promise<Site> {
-  const site = await queries.sites.bySlug(slug)
+  const site = await queries.sites.find(slug)
   if (site && isPresent(site)) return site
   throw new ApiError('NOT_FOUND', `There is no site ${slug}`)
 }

@@ -65,10 +65,10 @@ export class Reports extends Component<ReportsParts> {
       email: email ?? null,
     }
     await store.write('relaxed', { site: slug }, async (tx) => {
-      const site = await tx.sites.bySlug(slug)
+      const site = await tx.sites.find(slug)
       if (!site || site.deletedAt !== null) throw unknownSite()
       const known = await tx.reports.find(site.visitsKey)
-      const owner = site.ownerId === null ? undefined : await tx.accounts.byId(site.ownerId)
+      const owner = site.ownerId === null ? undefined : await tx.accounts.find(site.ownerId)
       const isOnline = !(site.suspension ?? owner?.suspension)
       await tx.reports.put(withReport(known, site, { report, isOnline }))
     })
@@ -95,7 +95,7 @@ export class Reports extends Component<ReportsParts> {
     const { store, clock } = this.parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
-      const site = await tx.sites.bySlug(slug)
+      const site = await tx.sites.find(slug)
       const known = await tx.reports.find(site?.visitsKey ?? slug)
       if (!known) throw new ApiError('NOT_FOUND', `The site ${slug} has no reports`)
       if (known.state === state) return
@@ -131,7 +131,7 @@ export class Reports extends Component<ReportsParts> {
     for (const reports of rows) {
       // A site whose name was released gets no more reports.
       const slug = slugs.get(reports.site) ?? reports.site
-      const site = await read.sites.bySlug(slug)
+      const site = await read.sites.find(slug)
       if (site?.visitsKey === reports.site) due.push({ slug, reports })
       else await this.#recordEmail(store, slug, reports)
     }
@@ -181,8 +181,8 @@ export class Reports extends Component<ReportsParts> {
   async #describe(reports: ReportedSite, slug: string): Promise<ShownReports> {
     const { store, addresses } = this.parts
     const { read } = store
-    const site = await read.sites.bySlug(slug)
-    const owner = site?.ownerId ? await read.accounts.byId(site.ownerId) : undefined
+    const site = await read.sites.find(slug)
+    const owner = site?.ownerId ? await read.accounts.find(site.ownerId) : undefined
     const { state, count, firstAt, lastAt, decidedAt, latest } = reports
     return {
       slug,

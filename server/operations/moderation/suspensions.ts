@@ -52,7 +52,7 @@ export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
     const { email } = found
     await this.parts.store.write('durable', { account: found.id }, async (tx) => {
       const now = this.parts.clock()
-      const account = await tx.accounts.byId(found.id)
+      const account = await tx.accounts.find(found.id)
       if (!account) throw noAccount(email)
       if (!statement && !account.suspension) return
       await tx.accounts.update(account.id, { suspension: toSuspension(statement, account, now) })

@@ -85,7 +85,7 @@ export class Notices extends Component<NoticesParts> {
       const outcome = await this.#send(notice, recipient)
       if (notice.event.kind === 'account-deleted')
         await store.write('relaxed', INDEPENDENT, async ({ notices }) => {
-          if (outcome === 'done') await notices.schedule(notice.id, { attempts: 1, dueAt: null })
+          if (outcome === 'done') await notices.update(notice.id, { attempts: 1, dueAt: null })
           await notices.deleteOfAccount(recipient.id)
         })
       if (outcome === 'done') sent++
@@ -142,11 +142,11 @@ export class Notices extends Component<NoticesParts> {
       const isLast = event.kind === 'account-deleted'
       // Nothing else sends or deletes this one when the process ends before it is sent.
       const dueAt = isLast ? now + MAX_RETRY_INTERVAL_MS : null
-      await tx.notices.schedule(id, { attempts: attempts + 1, dueAt })
+      await tx.notices.update(id, { attempts: attempts + 1, dueAt })
       if (isLast) return { id: accountId, email: event.to }
-      const account = await tx.accounts.byId(accountId)
+      const account = await tx.accounts.find(accountId)
       if (!account || !mayGet(account, event.kind) || (await isObsolete(tx, notice, account, now))) {
-        await tx.notices.schedule(id, { attempts: 0, dueAt: null })
+        await tx.notices.update(id, { attempts: 0, dueAt: null })
         return undefined
       }
       // The first attempt was counted.
@@ -158,7 +158,7 @@ export class Notices extends Component<NoticesParts> {
       // The attempt is not counted, so that the next one counts for its window. With all others: a run claims few.
       if (postponed)
         await tx.notices.postpone({ id, accountId, kind: event.kind }, now, now - (now % windowMs) + windowMs)
-      else await tx.notices.schedule(id, { attempts: 0, dueAt: null })
+      else await tx.notices.update(id, { attempts: 0, dueAt: null })
       const consequence = postponed ? 'email postponed' : 'email not sent'
       log.info(`${consequence}: rate limit`, { account: accountId, kind: event.kind })
       return undefined
@@ -174,7 +174,7 @@ export class Notices extends Component<NoticesParts> {
     log.warn('email refused; no further emails about events until the next sign-in', {
       ...{ account, kind: event.kind, reply },
     })
-    await store.execute('relaxed', ({ notices }) => notices.schedule(id, { attempts: 0, dueAt: null }))
+    await store.execute('relaxed', ({ notices }) => notices.update(id, { attempts: 0, dueAt: null }))
     if (event.kind === 'site-shared') return
     await store.write('relaxed', { account }, (tx) =>
       tx.accounts.update(account, { emailRefusedAt: clock(), emailRefusal: reply }),
@@ -198,7 +198,7 @@ export class Notices extends Component<NoticesParts> {
       const dueAt = failed < MAX_ATTEMPTS ? clock() + delayMs : null
       // Without its row, an event that lasts is found again.
       await store.execute('relaxed', ({ notices }) =>
-        dueAt === null ? notices.remove(id) : notices.schedule(id, { attempts: failed, dueAt }),
+        dueAt === null ? notices.remove(id) : notices.update(id, { attempts: failed, dueAt }),
       )
       const outcome =
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
@@ -225,14 +225,14 @@ async function isObsolete(
   const isOld = now - createdAt > MAX_AGE_OF_REVERSED_MS
   switch (event.kind) {
     case 'site-expires': {
-      const site = await sites.bySlug(event.slug)
+      const site = await sites.find(event.slug)
       return event.expiresAt <= now || site?.deletedAt !== null || site.expiresAt !== event.expiresAt
     }
     case 'site-deleted':
-      return (await sites.bySlug(event.slug))?.deletedAt === null
+      return (await sites.find(event.slug))?.deletedAt === null
     case 'site-shared': {
       const slug = (await sites.findCurrentName(event.slug)) ?? event.slug
-      return (await sites.bySlug(slug))?.deletedAt !== null || !(await collaborators.has(slug, event.to))
+      return (await sites.find(slug))?.deletedAt !== null || !(await collaborators.has(slug, event.to))
     }
     case 'domain-fails': {
       const domain = await domains.find(accountId, event.domain)
@@ -248,7 +248,7 @@ async function isObsolete(
     }
     case 'site-suspended':
     case 'site-resumed': {
-      const site = await sites.bySlug(event.slug)
+      const site = await sites.find(event.slug)
       return isOld && site !== undefined && (site.suspension !== null) === (event.kind === 'site-resumed')
     }
     case 'account-suspended':

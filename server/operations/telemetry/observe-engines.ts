@@ -90,7 +90,9 @@ function observeMethods(
   target: object,
   observe: (name: string) => (work: () => Promise<unknown>) => Promise<unknown>,
 ): object {
-  const names = [target, Object.getPrototypeOf(target)].flatMap((one) => Object.getOwnPropertyNames(one))
+  const names: string[] = []
+  for (let one = target; one !== Object.prototype; one = Object.getPrototypeOf(one))
+    names.push(...Object.getOwnPropertyNames(one))
   const methods = target as Record<string, AsyncMethod>
   const observed = names
     .filter((name) => name !== 'constructor' && typeof methods[name] === 'function')

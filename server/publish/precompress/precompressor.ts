@@ -136,7 +136,7 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
     const { item: versionId } = turn
     const { addresses, blobs, injectedDocuments, store } = this.parts
     const { read } = store
-    const found = await read.versions.byId(versionId)
+    const found = await read.versions.find(versionId)
     if (found?.state !== 'ready' || found.isEncoded) return undefined
     const injection = await loadInjection(read, found, addresses)
     const document = injection && (await injectedDocuments.get(injection))
@@ -245,7 +245,7 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
     const { id, slug } = work.version
     const rows = work.rows.splice(0)
     await store.write('relaxed', { site: slug }, async (tx) => {
-      const version = await tx.versions.byId(id)
+      const version = await tx.versions.find(id)
       const wanted = new Set(version && findCandidates(version, work.document).map((file) => file.hash))
       const orphans = rows.filter((row) => !wanted.has(row.hash))
       await tx.blobs.recordEncodings(rows.filter((row) => wanted.has(row.hash)))
@@ -286,7 +286,7 @@ async function loadInjection(
   version: Version,
   addresses: UrlBuilder,
 ): Promise<HeadInjection | undefined> {
-  const site = await queries.sites.bySlug(version.slug)
+  const site = await queries.sites.find(version.slug)
   return site && findInjection(site, version, addresses)
 }
 
@@ -307,13 +307,13 @@ async function nameDocument(
   if (version.injectedDocumentHash === injectedDocumentHash) return version
   return store.write('relaxed', { site: version.slug }, async (tx) => {
     const { id } = version
-    const current = await tx.versions.byId(id)
+    const current = await tx.versions.find(id)
     if (!current || !isSameInjection(await loadInjection(tx, current, addresses), injection)) return version
     await tx.versions.update(id, { injectedDocumentHash })
     if (document) await tx.blobs.addReferences(current.slug, [document.hash])
     if (current.injectedDocumentHash !== null)
       await releaseBlobs(tx, current.slug, { hashes: [current.injectedDocumentHash], now: clock() })
     // Read again: a copy of the object would parse its rules and its manifest.
-    return (await tx.versions.byId(id))!
+    return (await tx.versions.find(id))!
   })
 }

@@ -102,7 +102,7 @@ async function requireCreator(
   queries: Queries,
   { createdBy, keyHash }: StoredReviewLink,
 ): Promise<Pick<Grant, 'scope'>> {
-  const account = await queries.accounts.byId(createdBy)
+  const account = await queries.accounts.find(createdBy)
   if (account?.deletionStartedAt !== null || account.suspension) throw linkEnded()
   if (keyHash === null) return FULL_GRANT
   const key = (await queries.keys.find(keyHash))?.key
@@ -112,10 +112,10 @@ async function requireCreator(
 
 /** For visitors, so that a suspension hides the site from all holders of links. */
 async function requireSiteOf(queries: Queries, { slug }: StoredReviewLink, now: number): Promise<Site> {
-  const site = await queries.sites.bySlug(slug)
+  const site = await queries.sites.find(slug)
   if (!site || site.deletedAt !== null) throw linkEnded()
   const current = requireNotExpired(site, now)
-  const owner = current.ownerId === null ? undefined : await queries.accounts.byId(current.ownerId)
+  const owner = current.ownerId === null ? undefined : await queries.accounts.find(current.ownerId)
   // The reason is for the owner.
   if (!owner || owner.suspension || current.suspension)
     throw new ApiError('SITE_SUSPENDED', 'The operator of this service has suspended this site')

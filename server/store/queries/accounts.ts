@@ -1,38 +1,26 @@
-import { QueryGroup } from '../rows.ts'
+import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Account, Invitation } from '../tables/accounts.ts'
 
-/** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
-export class AccountQueries extends QueryGroup {
-  readonly #rows = this.rows('accounts')
-
-  byId(id: string): Promise<Account | undefined> {
-    return this.#rows.find({ id })
-  }
-
+/**
+ * Accounts. Ids, addresses and key hashes are unique. With another `keyHash` the previous key is no longer valid; named
+ * keys stay.
+ */
+export class AccountQueries extends keyedQueries('accounts', 'id') {
   /** Those that exist, in no order. */
   byIds(ids: readonly string[]): Promise<Account[]> {
-    return this.#rows.list({ id: ids })
+    return this.table.list({ id: ids })
   }
 
   ids(after: string, limit: number): Promise<string[]> {
-    return this.#rows.pluck('id', (all) => all.where('id', '>', after).orderBy('id').limit(limit))
+    return this.table.pluck('id', (all) => all.where('id', '>', after).orderBy('id').limit(limit))
   }
 
   byEmail(email: string): Promise<Account | undefined> {
-    return this.#rows.find({ email })
-  }
-
-  insert(account: Account): Promise<void> {
-    return this.#rows.insert(account)
-  }
-
-  /** Properties that are absent stay. With another `keyHash` the previous key is no longer valid; named keys stay. */
-  async update(id: string, change: Partial<Omit<Account, 'id'>>): Promise<void> {
-    await this.#rows.update({ id }, change)
+    return this.table.find({ email })
   }
 
   administrators(): Promise<Account[]> {
-    return this.#rows.list((all) =>
+    return this.table.list((all) =>
       all.where('administrator_since', 'is not', null).orderBy('administrator_since').orderBy('id'),
     )
   }
@@ -42,17 +30,17 @@ export class AccountQueries extends QueryGroup {
     await this.rows('named_keys').remove({ accountId: id })
     await this.rows('trusts').remove({ accountId: id })
     const change = { keyHash: null, deletionStartedAt: now, administratorSince: null }
-    await this.#rows.update({ id, deletionStartedAt: null }, change)
+    await this.table.update({ id, deletionStartedAt: null }, change)
   }
 
   beingDeleted(limit: number): Promise<Account[]> {
-    return this.#rows.list((all) =>
+    return this.table.list((all) =>
       all.where('deletion_started_at', 'is not', null).orderBy('deletion_started_at').limit(limit),
     )
   }
 
   async remove(id: string): Promise<void> {
-    await this.#rows.remove({ id })
+    await this.table.remove({ id })
   }
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { beginsWith, QueryGroup } from '../rows.ts'
+import { beginsWith, keyedQueries, QueryGroup } from '../rows.ts'
 import {
   type AcmeAccount,
   acmeRequestTable,
@@ -47,22 +47,17 @@ interface CertificateCounts {
  * A second certificate of a name rejects. A change of an absent one changes nothing. A certificate is requested while
  * `unusedSince` is null.
  */
-export class CertificateQueries extends QueryGroup {
-  readonly #rows = this.rows('certificates')
+export class CertificateQueries extends keyedQueries('certificates', 'name') {
   readonly #summaries = this.rows('certificates', certificateSummary)
-
-  find(name: string): Promise<Certificate | undefined> {
-    return this.#rows.find({ name })
-  }
 
   findOfDomain(domain: string): Promise<Certificate | undefined> {
     const isActive = sql<boolean>`exists (select 1 from domains where domain = ${domain} and status = 'active')`
-    return this.#rows.find((all) => all.where('name', '=', domain).where(isActive))
+    return this.table.find((all) => all.where('name', '=', domain).where(isActive))
   }
 
   findOfSite(name: string, slug: string): Promise<Certificate | undefined> {
     const isServed = sql<boolean>`exists (select 1 from sites where slug = ${slug} and ${IS_SERVED})`
-    return this.#rows.find((all) => all.where('name', '=', name).where(isServed))
+    return this.table.find((all) => all.where('name', '=', name).where(isServed))
   }
 
   findSummary(name: string): Promise<CertificateSummary | undefined> {
@@ -139,7 +134,7 @@ export class CertificateQueries extends QueryGroup {
   async restartOrders(now: number): Promise<void> {
     const isWaiting = sql<boolean>`unused_since is null and (renew_at is null or renew_at <= ${now})`
     const restart = { dueAt: now, orderUrl: null, orderKey: null }
-    await this.#rows.update((all) => all.where(isWaiting), restart)
+    await this.table.update((all) => all.where(isWaiting), restart)
   }
 
   /** The validity of the first to expire of those that are renewed: not of names whose retries have ended. */
@@ -158,21 +153,12 @@ export class CertificateQueries extends QueryGroup {
   }
 
   names(after: string, limit: number): Promise<string[]> {
-    return this.#rows.pluck('name', (all) => all.where('name', '>', after).orderBy('name').limit(limit))
-  }
-
-  insert(certificate: Certificate): Promise<void> {
-    return this.#rows.insert(certificate)
-  }
-
-  /** Properties that are absent stay. */
-  async update(name: string, change: Partial<Omit<Certificate, 'name'>>): Promise<void> {
-    await this.#rows.update({ name }, change)
+    return this.table.pluck('name', (all) => all.where('name', '>', after).orderBy('name').limit(limit))
   }
 
   /** Changes nothing when the certificate was replaced, has a pending order, or is no longer requested. */
   async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule): Promise<void> {
-    await this.#rows.update({ name, certificateId, orderUrl: null, unusedSince: null }, schedule)
+    await this.table.update({ name, certificateId, orderUrl: null, unusedSince: null }, schedule)
   }
 
   /** The active domains without a requested certificate among the next `limit` active domains after that one. */
@@ -254,7 +240,7 @@ export class CertificateQueries extends QueryGroup {
   }
 
   deleteUnused(before: number): Promise<number> {
-    return this.#rows.remove((all) => all.where('unused_since', '<', before))
+    return this.table.remove((all) => all.where('unused_since', '<', before))
   }
 
   #withUsers(after: string, limit: number, siteDomain: string) {

@@ -1,23 +1,18 @@
 import { type Expression, sql } from 'kysely'
-import { QueryGroup } from '../rows.ts'
+import { keyedQueries } from '../rows.ts'
 import { type Domain, domainFields } from '../tables/domains.ts'
 import type { FailingCertificate, Notice } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
 
-export class NoticeQueries extends QueryGroup {
-  readonly #rows = this.rows('notices')
-
+/** `dueAt` is the next attempt; `attempts` counts those made. */
+export class NoticeQueries extends keyedQueries('notices', 'id') {
   /** Changes nothing when the event has a notice. */
   async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void> {
-    await this.#rows.insertMissing({ ...notice, attempts: 0, dueAt: notice.createdAt })
-  }
-
-  find(id: string): Promise<Notice | undefined> {
-    return this.#rows.find({ id })
+    await this.table.insertMissing({ ...notice, attempts: 0, dueAt: notice.createdAt })
   }
 
   count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {
-    return this.#rows.count((all) =>
+    return this.table.count((all) =>
       all
         .where('account_id', '=', accountId)
         .where('id', 'like', `${kind} %`)
@@ -26,18 +21,13 @@ export class NoticeQueries extends QueryGroup {
   }
 
   due(now: number, limit: number): Promise<Notice[]> {
-    return this.#rows.list((all) =>
+    return this.table.list((all) =>
       all.where('due_at', '<=', now).orderBy('due_at').orderBy('id').limit(limit),
     )
   }
 
-  /** Sets the next attempt; `attempts` counts those made. */
-  async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>): Promise<void> {
-    await this.#rows.update({ id }, { attempts, dueAt })
-  }
-
   async remove(id: string): Promise<void> {
-    await this.#rows.remove({ id })
+    await this.table.remove({ id })
   }
 
   /** A notice, and those of its account and kind that are due and were not tried. */
@@ -47,7 +37,7 @@ export class NoticeQueries extends QueryGroup {
     dueAt: number,
   ): Promise<void> {
     // One statement: two would lock the rows of one account in different orders.
-    await this.#rows.update(
+    await this.table.update(
       (all) =>
         all
           .where('account_id', '=', accountId)
@@ -119,11 +109,11 @@ export class NoticeQueries extends QueryGroup {
   /** Except for a notice of the deletion that is due. */
   async deleteOfAccount(accountId: string): Promise<void> {
     const isKept = sql<boolean>`(id like 'account-deleted %' and due_at is not null)`
-    await this.#rows.remove((all) => all.where('account_id', '=', accountId).where((e) => e.not(isKept)))
+    await this.table.remove((all) => all.where('account_id', '=', accountId).where((e) => e.not(isKept)))
   }
 
   deleteBefore(createdAt: number, limit: number): Promise<number> {
-    return this.#rows.removeFirst(limit, (all) => all.where('created_at', '<', createdAt), 'createdAt')
+    return this.table.removeFirst(limit, (all) => all.where('created_at', '<', createdAt), 'createdAt')
   }
 
   #hasNoNotice(id: Expression<string>) {

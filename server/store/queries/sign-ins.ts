@@ -1,6 +1,6 @@
 import { sql, type WhereInterface } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
-import { QueryGroup } from '../rows.ts'
+import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import type { DeviceSignIn, Session, SignInCode, SignInSource } from '../tables/sign-ins.ts'
@@ -179,19 +179,9 @@ export class SignInQueries extends QueryGroup {
 }
 
 /** Sign-ins of devices. Hashes are unique. Expired ones stay until they are deleted. */
-export class DeviceSignInQueries extends QueryGroup {
-  readonly #rows = this.rows('device_sign_ins')
-
-  add(signIn: DeviceSignIn): Promise<void> {
-    return this.#rows.insert(signIn)
-  }
-
-  find(deviceHash: string): Promise<DeviceSignIn | undefined> {
-    return this.#rows.find({ deviceHash })
-  }
-
+export class DeviceSignInQueries extends keyedQueries('device_sign_ins', 'deviceHash') {
   findPending(userCodeHashes: readonly string[], now: number): Promise<DeviceSignIn | undefined> {
-    return this.#rows.find((all) => all.where(isPending(userCodeHashes, now)))
+    return this.table.find((all) => all.where(isPending(userCodeHashes, now)))
   }
 
   /** Decides a pending sign-in that is valid at `now`; returns whether there was one. */
@@ -200,27 +190,23 @@ export class DeviceSignInQueries extends QueryGroup {
     decision: Pick<DeviceSignIn, 'state' | 'accountId' | 'allowedBy'>,
     now: number,
   ): Promise<boolean> {
-    return this.#rows.update((all) => all.where(isPending(userCodeHashes, now)), decision)
+    return this.table.update((all) => all.where(isPending(userCodeHashes, now)), decision)
   }
 
   /** Records a poll, unless it is earlier than the interval permits; returns whether it was recorded. */
   recordPoll(deviceHash: string, now: number): Promise<boolean> {
     const mayPoll = sql<boolean>`(polled_at is null or polled_at + interval_ms <= ${now})`
-    return this.#rows.update((all) => all.where('device_hash', '=', deviceHash).where(mayPoll), {
+    return this.table.update((all) => all.where('device_hash', '=', deviceHash).where(mayPoll), {
       polledAt: now,
     })
   }
 
-  async setInterval(deviceHash: string, intervalMs: number): Promise<void> {
-    await this.#rows.update({ deviceHash }, { intervalMs })
-  }
-
   async remove(deviceHash: string): Promise<boolean> {
-    return (await this.#rows.remove({ deviceHash })) > 0
+    return (await this.table.remove({ deviceHash })) > 0
   }
 
   deleteExpired(now: number, limit: number): Promise<number> {
-    return this.#rows.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')
+    return this.table.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')
   }
 }
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
-import { QueryGroup } from '../rows.ts'
+import { keyedQueries, QueryGroup } from '../rows.ts'
 import { type Collaborator, emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
 import { isPostgres } from './blobs.ts'
@@ -40,16 +40,10 @@ interface OwnerPage {
   words?: readonly string[] | undefined
 }
 
-export class SiteQueries extends QueryGroup {
-  readonly #rows = this.rows('sites')
-
-  /** Also finds deleted sites: their slugs are retired forever. */
-  bySlug(slug: string): Promise<Site | undefined> {
-    return this.#rows.find({ slug })
-  }
-
+/** Deleted sites are found too: their slugs are retired forever. */
+export class SiteQueries extends keyedQueries('sites', 'slug') {
   /** Includes its first version, if it has one. Rejects when the slug was ever used. */
-  async insert(site: Site, version?: Version): Promise<void> {
+  override async insert(site: Site, version?: Version): Promise<void> {
     if (version && isPostgres(this.db))
       await this.db
         .with('site', (db) => db.insertInto('sites').values(siteTable.toRow(site)))
@@ -57,14 +51,9 @@ export class SiteQueries extends QueryGroup {
         .values(versionTable.toRow(version))
         .execute()
     else {
-      await this.#rows.insert(site)
+      await this.table.insert(site)
       if (version) await new VersionQueries(this.db).insert(version)
     }
-  }
-
-  /** Properties that are absent stay; an absent site stays absent. */
-  async update(slug: string, change: Partial<Site>): Promise<void> {
-    await this.#rows.update({ slug }, change)
   }
 
   /**
@@ -73,9 +62,9 @@ export class SiteQueries extends QueryGroup {
    * absent site.
    */
   async rename(slug: string, name: string, now: number): Promise<string[]> {
-    const site = await this.bySlug(slug)
+    const site = await this.find(slug)
     if (!site) return []
-    await this.update(slug, { slug: name, updatedAt: now })
+    await this.table.update({ slug }, { slug: name, updatedAt: now })
     for (const table of SITE_TABLES)
       await this.db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
     await this.insert(formerName(site, now))
@@ -84,11 +73,11 @@ export class SiteQueries extends QueryGroup {
       .set({ renamed_to: name })
       .where((e) => e.or([e('slug', '=', slug), e('renamed_to', '=', slug)]))
       .execute()
-    return this.#rows.pluck('slug', { renamedTo: name })
+    return this.table.pluck('slug', { renamedTo: name })
   }
 
   async findCurrentName(slug: string): Promise<string | undefined> {
-    const [name] = await this.#rows.pluck('renamedTo', { slug })
+    const [name] = await this.table.pluck('renamedTo', { slug })
     return name ?? undefined
   }
 
@@ -111,11 +100,11 @@ export class SiteQueries extends QueryGroup {
 
   /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
   async endRedirects(before: number, slug?: string): Promise<string[]> {
-    const names = await this.#rows.pluck('slug', (all) => {
+    const names = await this.table.pluck('slug', (all) => {
       const ending = all.where('renamed_to', 'is not', null).where('deleted_at', '<=', before)
       return slug === undefined ? ending : ending.where('renamed_to', '=', slug)
     })
-    await this.#rows.update({ slug: names }, { renamedTo: null })
+    await this.table.update({ slug: names }, { renamedTo: null })
     return names
   }
 
@@ -146,22 +135,22 @@ export class SiteQueries extends QueryGroup {
   /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
   listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]> {
     if ('network' in holder)
-      return this.#rows.pluck('slug', { network: holder.network, deletedAt: null }, 'slug')
+      return this.table.pluck('slug', { network: holder.network, deletedAt: null }, 'slug')
     const isKept = sql<boolean>`(deleted_at is null or kept_until is not null)`
-    return this.#rows.pluck('slug', (all) =>
+    return this.table.pluck('slug', (all) =>
       all.where('owner_id', '=', holder.ownerId).where(isKept).orderBy('slug'),
     )
   }
 
   /** Slugs of sites that are due to be deleted, the longest due first. */
   due(end: SiteEnd, time: number, limit: number): Promise<string[]> {
-    return this.#rows.pluck('slug', (all) =>
+    return this.table.pluck('slug', (all) =>
       all.where(this.#isDue(end, time)).orderBy(ENDS[end]).limit(limit),
     )
   }
 
   isDue(end: SiteEnd, slug: string, time: number): Promise<boolean> {
-    return this.#rows.has((all) => all.where('slug', '=', slug).where(this.#isDue(end, time)))
+    return this.table.has((all) => all.where('slug', '=', slug).where(this.#isDue(end, time)))
   }
 
   #isDue(end: SiteEnd, time: number) {

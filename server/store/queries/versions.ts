@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { QueryGroup } from '../rows.ts'
+import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { rowsStatement, statement, toBatches } from '../statement.ts'
 import {
@@ -83,14 +83,9 @@ interface TakenArrival extends Arrival {
 }
 
 /** Ids grow with time. A change of an absent version changes nothing. */
-export class VersionQueries extends QueryGroup {
-  readonly #rows = this.rows('versions')
+export class VersionQueries extends keyedQueries('versions', 'id') {
   readonly #headers = this.rows('versions', versionHeader)
   readonly #arrivals = this.rows('arrivals')
-
-  byId(id: string): Promise<Version | undefined> {
-    return this.#rows.find({ id })
-  }
 
   header(id: string): Promise<VersionHeader | undefined> {
     return this.#headers.find({ id })
@@ -98,15 +93,6 @@ export class VersionQueries extends QueryGroup {
 
   headers(ids: readonly string[]): Promise<VersionHeader[]> {
     return this.#headers.list({ id: ids })
-  }
-
-  insert(version: Version): Promise<void> {
-    return this.#rows.insert(version)
-  }
-
-  /** Properties that are absent stay. */
-  async update(id: string, change: Partial<Version>): Promise<void> {
-    await this.#rows.update({ id }, change)
   }
 
   /** Also removes its thumbnail and its received files, whose objects are discarded. Idempotent. */
@@ -129,7 +115,7 @@ export class VersionQueries extends QueryGroup {
   }
 
   async setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void> {
-    if (await this.#rows.update({ id }, { thumbnailHash: hash }))
+    if (await this.table.update({ id }, { thumbnailHash: hash }))
       await this.rows('thumbnails').put({ versionId: id, picture: bytes.toString('base64') })
   }
 
@@ -219,7 +205,7 @@ export class VersionQueries extends QueryGroup {
   }
 
   newestPending(slug: string): Promise<Version | undefined> {
-    return this.#rows.find({ slug, state: 'pending' }, 'id desc')
+    return this.table.find({ slug, state: 'pending' }, 'id desc')
   }
 
   async listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]> {
