@@ -1,5 +1,6 @@
 import { NetworkSet, parseNetwork } from '../../packages/http-server/clients/network.ts'
 import { ApiError } from '../lib/errors.ts'
+import { shareSuccess } from '../lib/share-result.ts'
 import type { Store } from '../store/store.ts'
 import { BLOCKS_CHANGED, type Block } from '../store/tables/moderation.ts'
 
@@ -13,13 +14,13 @@ interface Lists {
  * is not served either: a visit reads the blocks of the files of its site.
  */
 export class Blocklist {
-  readonly #store: Store
-  #lists: Promise<Lists> | undefined
+  #read: () => Promise<Lists>
 
   constructor(store: Store) {
-    this.#store = store
+    const readOnce = () => shareSuccess(() => store.read.blocks.list().then(toLists))
+    this.#read = readOnce()
     store.onChange((names) => {
-      if (names === undefined || names.includes(BLOCKS_CHANGED)) this.#lists = undefined
+      if (names === undefined || names.includes(BLOCKS_CHANGED)) this.#read = readOnce()
     })
   }
 
@@ -43,17 +44,6 @@ export class Blocklist {
 
   async hasHash(hash: string): Promise<boolean> {
     return (await this.#read()).hashes.has(hash)
-  }
-
-  /** A failed read is repeated by the next call. */
-  #read(): Promise<Lists> {
-    if (this.#lists) return this.#lists
-    const reading = this.#store.read.blocks.list().then(toLists)
-    this.#lists = reading
-    reading.catch(() => {
-      if (this.#lists === reading) this.#lists = undefined
-    })
-    return reading
   }
 }
 

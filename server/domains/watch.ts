@@ -86,7 +86,7 @@ export class DomainWatchers extends Component<DomainWatchersOptions> {
     listener: WatchListener,
   ): Promise<() => void> {
     const { store, clock, records } = this.parts
-    const all = await store.read.domains.byAccounts([account.id])
+    const all = await store.read.domains.byAccount(account.id)
     const [record] = await records([row], all)
     this.#admit(account, rateLimitSubnet(address))
     const now = clock()
@@ -145,7 +145,7 @@ export class DomainWatchers extends Component<DomainWatchersOptions> {
     const { store, clock, records } = this.parts
     const watchers = [...this.#watchers]
     const isSignedIn = await this.#signedIn(watchers)
-    const all = await store.read.domains.byAccounts([...new Set(watchers.map(({ account }) => account.id))])
+    const all = await store.read.domains.byAccount([...new Set(watchers.map(({ account }) => account.id))])
     const wanted = new Set(watchers.map(watchKey))
     const rows = all.filter((row) => wanted.has(rowKey(row)))
     const found = await records(rows, all)

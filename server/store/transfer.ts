@@ -26,9 +26,6 @@ const NOT_COPIED: readonly TableName[] = [
   ...(['leases', 'nodes', 'shared_settings', 'figures', 'sweep_runs'] as const),
 ]
 
-/** The tables that a transfer knows, for a test that it knows all. */
-export const TRANSFER_TABLES: readonly string[] = [...Object.keys(TABLES), 'changes']
-
 /** Their rows are copied as they are. */
 const COPIED = (Object.keys(TABLES) as TableName[]).filter((table) => !NOT_COPIED.includes(table))
 

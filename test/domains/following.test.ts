@@ -79,7 +79,7 @@ class EmptyDns implements Dns {
 
 test('one network with many accounts cannot exhaust the limit of domain watchers', async () => {
   const following = new DomainWatchers({
-    store: { read: { domains: { byAccounts: async () => [] } } } as unknown as Store,
+    store: { read: { domains: { byAccount: async () => [] } } } as unknown as Store,
     clock: () => 0,
     log: makeLog({ level: 'silent', text: false, write: () => undefined }),
     records: async () => [{} as DomainRecord],

@@ -221,8 +221,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     withoutRow: [['object 7', 'none']],
   },
   domains: {
-    byAccount: ['id 7'],
-    byAccounts: [['id 7', 'id 8']],
+    byAccount: [['id 7', 'id 8']],
     bySite: ['slug 7'],
     find: ['id 7', 'domain 7'],
     active: ['domain 7'],

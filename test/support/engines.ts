@@ -9,9 +9,10 @@ import { diskBlobs } from '../../server/blobs/disk.ts'
 import type { Config } from '../../server/config/settings.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
+import { TABLES } from '../../server/store/schema.ts'
 import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import { type Tables, TRANSFER_TABLES } from '../../server/store/transfer.ts'
+import type { Tables } from '../../server/store/transfer.ts'
 import { repeatWrites } from './repeated-writes.ts'
 
 /**
@@ -103,7 +104,7 @@ export async function dumpDatabase(folder: string): Promise<string> {
   }
   await using tables = await openTestTables(folder)
   const dumps: string[] = []
-  for (const table of TRANSFER_TABLES) {
+  for (const table of [...Object.keys(TABLES), 'changes']) {
     const { rows } = await sql<object>`select * from ${sql.table(table)}`.execute(tables.db)
     dumps.push(JSON.stringify(rows))
   }

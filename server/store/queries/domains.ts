@@ -8,12 +8,8 @@ export class DomainQueries extends QueryGroup {
   readonly #rows = this.rows('domains', domainFields)
   readonly #reservations = this.rows('held_domains')
 
-  byAccount(accountId: string): Promise<Domain[]> {
-    return this.#rows.list({ accountId }, 'createdAt', 'domain')
-  }
-
-  byAccounts(accountIds: readonly string[]): Promise<Domain[]> {
-    return this.#rows.list({ accountId: accountIds }, 'accountId', 'createdAt', 'domain')
+  byAccount(accountId: string | readonly string[]): Promise<Domain[]> {
+    return this.#rows.list({ accountId }, 'accountId', 'createdAt', 'domain')
   }
 
   bySite(slug: string): Promise<Domain[]> {
