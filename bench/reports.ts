@@ -118,7 +118,10 @@ async function seed({ store }: OperatorContext, sites: number, key: string): Pro
   const now = Date.now()
   await store.write('durable', {}, async (tx) => {
     await tx.accounts.insert(accountRow('admin', { administratorSince: now, createdAt: now }))
-    await tx.keys.add(keyRow(hashToken(key), { accountId: 'admin', scope: 'admin', createdAt: now }))
+    await tx.rows.insert(
+      'named_keys',
+      keyRow(hashToken(key), { accountId: 'admin', scope: 'admin', createdAt: now }),
+    )
   })
   for (let at = 0; at < sites; at += SITES_PER_WRITE)
     await store.write('durable', {}, async (tx) => {

@@ -163,7 +163,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     const created = await this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       if ((await tx.keys.valid([allowedBy!], now)).length === 0) return undefined
-      if (!(await tx.deviceSignIns.remove(deviceHash))) return undefined
+      if (!(await tx.rows.remove('device_sign_ins', { deviceHash }))) return undefined
       return mintKey(tx, { accountId: account.id, name: machine, grant: { ...FULL_GRANT, scope } }, now)
     })
     if (!created) return EXPIRED

@@ -47,7 +47,7 @@ export class Invitations extends Component<InvitationsParts> {
     }
     await store.write('durable', { address: email }, async (tx) => {
       if (await tx.accounts.byEmail(email)) throw refuse('already has an account')
-      await tx.invitations.put(invitation)
+      await tx.rows.put('invitations', invitation)
       await tx.audit.add({ at: now, actor, action: 'invitation.add', target: email })
     })
     await mail.send(invitationEmail({ to: email, days: INVITATION_DAYS, baseUrl, branding }))
@@ -59,7 +59,8 @@ export class Invitations extends Component<InvitationsParts> {
     const { store, clock } = this.parts
     const email = readEmail(typed)
     await store.write('durable', { address: email }, async (tx) => {
-      if (!(await tx.invitations.remove(email))) throw new ApiError('NOT_FOUND', `${email} is not invited`)
+      if (!(await tx.rows.remove('invitations', { email })))
+        throw new ApiError('NOT_FOUND', `${email} is not invited`)
       await tx.audit.add({ at: clock(), actor, action: 'invitation.remove', target: email })
     })
   }

@@ -183,7 +183,7 @@ export async function mintKey(
   if (issuedBy === undefined) await makeRoom(tx, key, now)
   else if ((await tx.keys.countIssued(accountId)) >= MAX_ISSUED_KEYS)
     throw limitReached(MAX_ISSUED_KEYS, 'issued key')
-  await tx.keys.add(key)
+  await tx.rows.insert('named_keys', key)
   return { apiKey, key }
 }
 

@@ -25,9 +25,9 @@ export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
     { token, browser, replaced }: { token: string; browser: string | null; replaced: readonly string[] },
   ): Promise<void> {
     const now = this.parts.clock()
-    for (const former of replaced) await tx.signIns.deleteSession(hashToken(former))
+    for (const former of replaced) await tx.rows.remove('sessions', { tokenHash: hashToken(former) })
     await tx.signIns.trimSessions(account.id, MAX_SESSIONS - 1)
-    await tx.signIns.addSession({
+    await tx.rows.insert('sessions', {
       tokenHash: hashToken(token),
       accountId: account.id,
       createdAt: now,
@@ -56,7 +56,9 @@ export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
   }
 
   async close(token: string): Promise<void> {
-    await this.parts.store.write('available', INDEPENDENT, (tx) => tx.signIns.deleteSession(hashToken(token)))
+    await this.parts.store.write('available', INDEPENDENT, (tx) =>
+      tx.rows.remove('sessions', { tokenHash: hashToken(token) }),
+    )
   }
 
   /** NOT_FOUND without a session of this id. */
@@ -65,7 +67,7 @@ export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
     const ended = await this.parts.store.write('durable', { account: account.id }, async (tx) => {
       const rows = await tx.signIns.listSessions(account.id, now)
       const found = rows.filter((row) => row.tokenHash.slice(0, SESSION_ID_LENGTH) === id)
-      for (const row of found) await tx.signIns.deleteSession(row.tokenHash)
+      for (const row of found) await tx.rows.remove('sessions', { tokenHash: row.tokenHash })
       return found.length
     })
     if (ended === 0) throw new ApiError('NOT_FOUND', 'Session not found. It may have expired.')

@@ -77,7 +77,7 @@ export async function issueCode(
   if ((await tx.counters.add(counter, window)) > MAX_CODES_PER_HOUR) throw tooManyCodes(window + HOUR_MS, now)
   if (isLocked) return undefined
   const row = { ...code, network: caller.networks[0], attemptTries: 0, openTries: 0 }
-  await tx.signIns.addCode({ ...row, expiresAt: now + CODE_SECONDS * 1000 })
+  await tx.rows.insert('sign_in_codes', { ...row, expiresAt: now + CODE_SECONDS * 1000 })
   return { attemptHash: code.attemptHash, counter, window }
 }
 
@@ -86,7 +86,7 @@ export async function revertCode(
   { attemptHash, counter, window }: IssuedCode,
 ): Promise<void> {
   await tx.counters.decrement(counter, window)
-  await tx.signIns.deleteCode(attemptHash)
+  await tx.rows.remove('sign_in_codes', { attemptHash })
 }
 
 /**
@@ -106,7 +106,7 @@ export async function redeemCode(
   const open = state.isLocked ? [] : tryable.filter((row) => row.openTries < MAX_TRIES_PER_CODE)
   const right = findCode(named ? [named, ...open] : open, codeHashes)
   if (right) {
-    await tx.signIns.deleteCode(right.attemptHash)
+    await tx.rows.remove('sign_in_codes', { attemptHash: right.attemptHash })
     if (!state.unknownLocked) await tx.signIns.clearFailures(email, UNKNOWN_SOURCES)
     const sources = [...caller.networks, ...caller.browsers]
     await tx.signIns.recordSignIn(email, sources, { now, max: MAX_KNOWN_SOURCES })

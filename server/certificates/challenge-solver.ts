@@ -27,7 +27,7 @@ export function createChallengeSolver(
       if (type === 'dns-01') return presentDns(hook, challenge)
       const expiresAt = clock() + CHALLENGE_TTL_MS
       await store.write('durable', INDEPENDENT, (tx) =>
-        tx.acme.putChallenge({ type, name, token, keyAuthorization, expiresAt }),
+        tx.rows.put('acme_challenges', { type, name, token, keyAuthorization, expiresAt }),
       )
     },
 

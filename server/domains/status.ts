@@ -33,7 +33,7 @@ export async function activate(
 ): Promise<void> {
   if (rival) await deactivate(tx, rival, startWaiting(now, lostMessage(row.domain)), certificates)
   await tx.domains.update(row, change)
-  await tx.domains.releaseReservation(row.domain)
+  await tx.rows.remove('held_domains', { domain: row.domain })
   await certificates?.request(tx, row.domain)
   await invalidateCaches(tx, row)
 }
@@ -60,10 +60,10 @@ export async function removeDomain(
   await invalidateCaches(tx, row)
   const other = await tx.domains.secondary(row.accountId, row.domain)
   if (other) await tx.domains.update(other, { primaryDomain: null })
-  await tx.domains.remove(row.accountId, row.domain)
+  await tx.rows.remove('domains', { accountId: row.accountId, domain: row.domain })
   if (row.status !== 'active') return
   const { domain, accountId, verificationToken } = row
-  await tx.domains.reserve({ domain, accountId, verificationToken, until: now + RESERVATION_MS })
+  await tx.rows.put('held_domains', { domain, accountId, verificationToken, until: now + RESERVATION_MS })
   await certificates?.release(tx, domain)
 }
 

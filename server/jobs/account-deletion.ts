@@ -132,6 +132,6 @@ async function deleteEmptyAccount(tx: WriteTransaction, account: Account, now: n
   for (const slug of await tx.collaborators.removeEmail(account.email))
     await endReviewsOf(tx, account, { slug, now })
   for (const key of counterKeys(account.id)) await tx.counters.delete(key)
-  await tx.usage.remove(accountHolder(account.id))
-  await tx.accounts.remove(account.id)
+  await tx.rows.remove('usage', { holder: accountHolder(account.id) })
+  await tx.rows.remove('accounts', { id: account.id })
 }

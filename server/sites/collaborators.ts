@@ -66,7 +66,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
       const now = clock()
       const right = email === account.email ? 'read' : 'delete'
       const { visitsKey } = await requireAccess(tx, right, { slug, account, now })
-      if (!(await tx.collaborators.remove(slug, email)))
+      if (!(await tx.rows.remove('collaborators', { slug, email })))
         throw new ApiError('NOT_FOUND', 'The site has no collaborator with this address')
       const removed = await tx.accounts.byEmail(email)
       if (!removed) return

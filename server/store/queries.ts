@@ -17,9 +17,11 @@ import { CollaboratorQueries, SiteQueries } from './queries/sites.ts'
 import { CounterQueries, UsageQueries } from './queries/usage.ts'
 import { ScanQueries, VersionQueries } from './queries/versions.ts'
 import { VisitQueries } from './queries/visits.ts'
+import { RowQueries } from './rows.ts'
 import type { Schema } from './schema.ts'
 
 const GROUPS = {
+  rows: RowQueries,
   accounts: AccountQueries,
   keys: KeyQueries,
   deviceSignIns: DeviceSignInQueries,

@@ -12,7 +12,7 @@ import {
 } from 'kysely'
 import { type Schema, TABLES } from './schema.ts'
 import { type Compiled, compile, MAX_COMPILED_ROWS, toBatches } from './statement.ts'
-import type { Entity, EntityOf, Fields, Table } from './table.ts'
+import type { Entity, EntityOf, Fields, KeyOf, Table } from './table.ts'
 
 type TableName = keyof typeof TABLES
 
@@ -276,6 +276,24 @@ export class QueryGroup {
   protected rows<Name extends TableName, F extends Fields>(name: Name, view: Table<F>): Rows<Name, Entity<F>>
   protected rows(name: TableName, view?: object): unknown {
     return new Rows(this.db, name, view)
+  }
+}
+
+/** Writes of single rows that need no more than their table. */
+export class RowQueries extends QueryGroup {
+  /** Rejects when a row has the key. */
+  insert<Name extends TableName>(name: Name, entity: Stored<Name>): Promise<void> {
+    return this.rows(name).insert(entity)
+  }
+
+  /** Inserts rows, or replaces those with their keys. */
+  put<Name extends TableName>(name: Name, entities: Stored<Name> | readonly Stored<Name>[]): Promise<void> {
+    return this.rows(name).put(entities)
+  }
+
+  /** Idempotent. Returns whether there was a row with the key. */
+  async remove<Name extends TableName>(name: Name, key: KeyOf<(typeof TABLES)[Name]>): Promise<boolean> {
+    return (await this.rows(name).remove(key as Where<Name>)) > 0
   }
 }
 

@@ -10,6 +10,8 @@ export interface Column<Value = unknown, Stored = unknown> {
   isKey?: true
 }
 
+type KeyColumn<Value, Stored> = Column<Value, Stored> & { isKey: true }
+
 export const text: Column<string, string> = {}
 
 export const integer: Column<number, number> = {}
@@ -50,7 +52,7 @@ export function nullable<Value, Stored>(column: Column<Value, Stored>): Column<V
 }
 
 /** A column of the primary key, whose columns have the order of the fields. */
-export function key<Value, Stored>(column: Column<Value, Stored>): Column<Value, Stored> {
+export function key<Value, Stored>(column: Column<Value, Stored>): KeyColumn<Value, Stored> {
   return { ...column, isKey: true }
 }
 
@@ -75,6 +77,12 @@ type Row<F extends Fields> = {
 type NullsOf<E> = { [Field in keyof E as null extends E[Field] ? Field : never]: null }
 
 export type EntityOf<T> = T extends Table<infer F> ? Entity<F> : never
+
+/** The fields of the primary key. */
+export type KeyOf<T> =
+  T extends Table<infer F>
+    ? { [Field in keyof F as F[Field] extends { isKey: true } ? Field : never]: Entity<F>[Field] }
+    : never
 
 export type RowOf<T> = T extends Table<infer F> ? Row<F> : never
 

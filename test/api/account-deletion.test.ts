@@ -103,7 +103,7 @@ describe('deleting an account', () => {
     const { store } = await api.operator()
     await store.write('durable', {}, async (tx) => {
       await tx.domains.insert(domainRow('left.example.com', { accountId: id, slug, status: 'active' }))
-      await tx.domains.reserve({
+      await tx.rows.put('held_domains', {
         domain: 'removed.example.com',
         accountId: id,
         verificationToken: 'p',

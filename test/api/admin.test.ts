@@ -439,7 +439,7 @@ describe('the overview of administrators', () => {
     // In a fleet the service has reported itself, at the time of an earlier test.
     const others = (await store.read.nodes.list()).map((report) => ({ ...report, seenAt: now }))
     await store.write('durable', {}, async (tx) => {
-      for (const report of [...others, ...reports]) await tx.nodes.report(report)
+      for (const report of [...others, ...reports]) await tx.rows.put('nodes', report)
     })
     const { nodes } = (await api.request('GET', '/api/admin/nodes', { key })).json as AdminNodes
     assert.deepEqual(

@@ -283,7 +283,7 @@ describe('a blocked network', () => {
     const other = { kind: 'network', reason: 'x', createdAt: api.clock.now, expiresAt: null } as const
     await store.write('durable', {}, async (tx) => {
       for (let number = 0; number < 10_000; number++)
-        await tx.blocks.put({ ...other, value: `198.18.${number >> 8}.${number & 255}/32` })
+        await tx.rows.put('blocks', { ...other, value: `198.18.${number >> 8}.${number & 255}/32` })
     })
     assertInvalid(await add({ value: '192.0.2.0/24' }), 'value')
     assert.equal((await add({ value: '198.18.0.1/32', reason: 'renewed' })).json.reason, 'renewed')
@@ -576,9 +576,10 @@ describe('reports of visitors', () => {
       const [deleted, present] = [await publishedSite(), await publishedSite()]
       await report(deleted.siteUrl)
       await deleted.owner.client.delete(deleted.slug, { permanent: true })
-      await (await api.operator()).store.write('durable', {}, async ({ reports }) => {
+      await (await api.operator()).store.write('durable', {}, async ({ rows }) => {
         const at = { firstAt: api.clock.now + 1, lastAt: api.clock.now + 1 }
-        for (let number = 0; number < 20; number++) await reports.put(reportedSite(`released-${number}`, at))
+        for (let number = 0; number < 20; number++)
+          await rows.put('reports', reportedSite(`released-${number}`, at))
       })
       await report(present.siteUrl)
       // Each run reads 20 rows.

@@ -408,7 +408,10 @@ describe('what a reviewer writes', () => {
     await expectFailure(review.addToThread(id, { text: 'one more' }), 'QUOTA_EXCEEDED')
     await store.write('durable', {}, async (tx) => {
       for (let number = 1; number < MAX_THREADS; number++)
-        await tx.reviews.addThread({ ...stored, id: `${stored.id.slice(0, -4)}~${number}`.padEnd(26, '~') })
+        await tx.rows.insert('review_threads', {
+          ...stored,
+          id: `${stored.id.slice(0, -4)}~${number}`.padEnd(26, '~'),
+        })
     })
     await expectFailure(begin(), 'QUOTA_EXCEEDED')
     await review.addToThread(id, { status: 'resolved' })
@@ -548,7 +551,7 @@ describe('a site that requires approval', () => {
     const [refusal] = await read.reviews.decisions(spring, 1)
     await store.write('durable', {}, async (tx) => {
       for (let number = 1; number < MAX_DECISIONS; number++)
-        await tx.reviews.addDecision({
+        await tx.rows.insert('review_decisions', {
           ...{ ...refusal!, contentHash: 'other' },
           id: `${refusal!.id.slice(0, -4)}~${number}`.padEnd(26, '~'),
         })

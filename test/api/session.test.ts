@@ -235,7 +235,7 @@ describe('the sessions of an account', () => {
       for (let number = 0; number < 48; number++) {
         api.pass()
         const times = { createdAt: api.clock.now, expiresAt: api.clock.now + DAY_MS }
-        await tx.signIns.addSession(sessionRow(`f${number}`, { accountId: id, ...times }))
+        await tx.rows.insert('sessions', sessionRow(`f${number}`, { accountId: id, ...times }))
       }
     })
     assert.equal(await fetchStatus(oldest), 200)

@@ -194,7 +194,8 @@ describe('a key', () => {
     const { id } = (await store.read.accounts.byEmail(own.email))!
     await store.write('durable', {}, async (tx) => {
       for (let number = 1; number <= 50; number++)
-        await tx.keys.add(
+        await tx.rows.insert(
+          'named_keys',
           keyRow(sha256(`${own.email} ${number}`), { accountId: id, name: `machine ${number}` }),
         )
     })

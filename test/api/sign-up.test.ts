@@ -21,7 +21,7 @@ async function startWith(policy: string): Promise<Api> {
   const { store } = await api.operator()
   await store.write('durable', {}, async (tx) => {
     await tx.accounts.insert(accountRow('known', { email: KNOWN }))
-    await tx.invitations.put({
+    await tx.rows.put('invitations', {
       email: 'invited@example.net',
       invitedBy: null,
       createdAt: 1,

@@ -144,7 +144,7 @@ describe('a job of a trusted repository', () => {
     await one.client.removeCollaborator(one.slug, other.email)
     await expectFailure(without(), 'NOT_TRUSTED')
     // It was added while the collaborator was removed.
-    await store.execute('durable', (tx) => tx.trusts.add(added!))
+    await store.execute('durable', (tx) => tx.rows.insert('trusts', added!))
     await expectFailure(without(), 'NOT_TRUSTED')
     await expectFailure(exchange(claims, 'no-such-site'), 'NOT_TRUSTED')
   })

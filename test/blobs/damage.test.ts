@@ -105,7 +105,7 @@ for (const [where, start, parts] of [
     before(() =>
       place.operator.store.write('durable', {}, async (tx) => {
         await tx.accounts.insert(accountRow('ann'))
-        await tx.keys.add(keyRow(hashToken(KEY), { accountId: 'ann', scope: 'manage' }))
+        await tx.rows.insert('named_keys', keyRow(hashToken(KEY), { accountId: 'ann', scope: 'manage' }))
       }),
     )
 

@@ -107,7 +107,7 @@ export async function activateMany(
 /** Removes the domain and releases its certificate. */
 export async function deactivate(store: Store, certificates: CertificateManager, name = NAME): Promise<void> {
   await store.write('durable', {}, async (tx) => {
-    await tx.domains.remove(accountOf(name), name)
+    await tx.rows.remove('domains', { accountId: accountOf(name), domain: name })
     await certificates.release(tx, name)
   })
 }

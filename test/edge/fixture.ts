@@ -293,7 +293,8 @@ export class EdgeFixture {
     const block = { kind: 'hash', value: sha256(content) } as const
     await this.#write(async (tx) => {
       const { now } = this.clock
-      if (isBlocked) await tx.blocks.put({ ...block, reason: 'malware', createdAt: now, expiresAt: null })
+      if (isBlocked)
+        await tx.rows.put('blocks', { ...block, reason: 'malware', createdAt: now, expiresAt: null })
       else await tx.blocks.remove(block.kind, block.value)
       for (const slug of slugs) await tx.notifyChanged(slug)
     })
@@ -334,7 +335,7 @@ export class EdgeFixture {
 
   async moveDomain(domain: string, from: string, to: string): Promise<void> {
     await this.#write(async (tx) => {
-      await tx.domains.remove(`owner of ${from}`, domain)
+      await tx.rows.remove('domains', { accountId: `owner of ${from}`, domain })
       await tx.notifyChanged(from)
     })
     await this.addDomain(domain, to)

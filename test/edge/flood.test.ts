@@ -104,7 +104,7 @@ describe('a flood of names that do not exist', () => {
       await flood(hosts.domains!(number))
     }
     await edge.store.real.write('durable', {}, (tx) =>
-      tx.acme.putChallenge({
+      tx.rows.put('acme_challenges', {
         type: 'http-01',
         name: host,
         token: 'real',

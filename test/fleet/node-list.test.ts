@@ -49,8 +49,8 @@ test('after an outage of the database, a node is silent only if it does not repo
   let [now, isAway] = [DAY_MS, false]
   const store = stack.use(await openTestStore({ folder: path, clock: () => now }))
   const report = (id: string) =>
-    store.execute('relaxed', ({ nodes }) =>
-      nodes.report({ id, host: id, release: '1', startedAt: now, seenAt: now, numbers: {} }),
+    store.execute('relaxed', ({ rows }) =>
+      rows.put('nodes', { id, host: id, release: '1', startedAt: now, seenAt: now, numbers: {} }),
     )
   await report('lost')
   await report('other')
@@ -87,8 +87,8 @@ test('a node that was killed and started again is not silent while it is restart
   const store = stack.use(await openTestStore({ folder: path, clock: () => DAY_MS }))
   const parts = { store, metrics: new Metrics(), log: silentLog, release: '1', host: 'one' }
   const other = { id: 'other', host: 'other', release: '1', startedAt: 0, seenAt: 0, numbers: {} }
-  await store.execute('relaxed', ({ nodes }) => nodes.report(other))
-  await store.execute('relaxed', ({ nodes }) => nodes.report({ ...other, id: 'killed', host: 'one' }))
+  await store.execute('relaxed', ({ rows }) => rows.put('nodes', other))
+  await store.execute('relaxed', ({ rows }) => rows.put('nodes', { ...other, id: 'killed', host: 'one' }))
   await new NodeReporter({ ...parts, incidents: new Incidents(parts) })[Symbol.asyncDispose]()
   assert.deepEqual(
     (await store.read.nodes.list()).map(({ id }) => id),
@@ -103,7 +103,7 @@ test('a node that was killed leaves the list after a day, although no other one 
   const store = stack.use(await openTestStore({ folder: path, clock: () => now }))
   const parts = { store, metrics: new Metrics(), log: silentLog, release: '1', host: 'one' }
   const killed = { id: 'killed', host: 'other', release: '1', startedAt: 0, seenAt: 0, numbers: {} }
-  await store.execute('relaxed', ({ nodes }) => nodes.report(killed))
+  await store.execute('relaxed', ({ rows }) => rows.put('nodes', killed))
   stack.use(new NodeReporter({ ...parts, incidents: new Incidents(parts), intervalMs: 1 }))
   const count = async () => (await store.read.nodes.list()).length
   while ((await count()) < 2) await turn()

@@ -146,10 +146,11 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
     await tx.oauth.save(
       oauthRow(idHash, { payload: { hasStarted: true }, createdAt: NOW - DAY_MS, expiresAt }),
     )
-  await tx.trusts.add(trustRow('a trust', { createdAt: NOW, site: 'bakery' }))
+  await tx.rows.insert('trusts', trustRow('a trust', { createdAt: NOW, site: 'bakery' }))
   await tx.trusts.useToken('an expired token', NOW - HOUR_MS)
   for (let number = 0; number < 49; number++)
-    await tx.keys.add(
+    await tx.rows.insert(
+      'named_keys',
       keyRow(sha256(`named key ${number}`), { name: `key ${number}`, createdAt: NOW - DAY_MS }),
     )
   for (const state of ['pending', 'approved'] as const)
@@ -164,9 +165,10 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
     })
   const codeHash = new Signer(SECRET, 'verification codes').sign([ANN.email, CODE])
   const code = { email: ANN.email, codeHash, attemptTries: 4, expiresAt: NOW + MINUTE_MS }
-  await tx.signIns.addCode(codeRow(hashToken(ATTEMPT), code))
+  await tx.rows.insert('sign_in_codes', codeRow(hashToken(ATTEMPT), code))
   for (let number = 0; number < 3; number++)
-    await tx.signIns.addSession(
+    await tx.rows.insert(
+      'sessions',
       sessionRow(number === 0 ? hashToken(SESSION) : sha256(`session ${number}`), {
         createdAt: NOW - DAY_MS + number,
         expiresAt: number === 2 ? NOW - HOUR_MS : NOW + DAY_MS,
@@ -212,12 +214,12 @@ async function insertBakery(tx: WriteTransaction): Promise<void> {
 async function insertReview(tx: WriteTransaction): Promise<void> {
   const author = { name: 'Ann', role: 'owner' } as const
   const comments = [{ id: THREAD, author, text: 'a', at: NOW - 10 * MINUTE_MS }]
-  await tx.reviews.addThread({
+  await tx.rows.insert('review_threads', {
     ...{ id: THREAD, ...REVIEWED, versionId: PREVIEW, place: PLACE, status: 'open', outdatedIn: null },
     ...{ comments, characters: 2, createdAt: NOW - 10 * MINUTE_MS, changedAt: NOW - 10 * MINUTE_MS },
   })
   for (let number = 0; number < MAX_REVIEW_LINKS - 1; number++)
-    await tx.reviews.addLink({
+    await tx.rows.insert('review_links', {
       ...{ id: `link ${number}`, ...REVIEWED, tokenHash: `link ${number}`, audience: 'anyone' },
       ...{ createdBy: ANN.id, keyHash: null, createdAt: NOW - HOUR_MS, expiresAt: null },
     })
@@ -310,7 +312,12 @@ async function insertDomains(tx: WriteTransaction): Promise<void> {
     )
   await tx.domains.insert(domainRow('bare.test', { accountId: 'cat', slug: 'catalog', status: 'active' }))
   await tx.sites.insert(owned('catalog', { ownerId: 'cat' }))
-  await tx.domains.reserve({ domain: 'held.test', accountId: 'ann', verificationToken: 'h', until: NOW - 1 })
+  await tx.rows.put('held_domains', {
+    domain: 'held.test',
+    accountId: 'ann',
+    verificationToken: 'h',
+    until: NOW - 1,
+  })
 }
 
 async function insertCertificates(tx: WriteTransaction): Promise<void> {
@@ -350,7 +357,7 @@ async function insertNotices(tx: WriteTransaction): Promise<void> {
 
 /** A block that ends now, open reports of `bakery`, old ones, and an old verdict. */
 async function insertModeration(tx: WriteTransaction): Promise<void> {
-  await tx.blocks.put({
+  await tx.rows.put('blocks', {
     ...{ kind: 'hash', value: BLOCKED, reason: 'a reason' },
     ...{ createdAt: NOW - DAY_MS, expiresAt: NOW },
   })
@@ -362,7 +369,7 @@ async function insertModeration(tx: WriteTransaction): Promise<void> {
     email: null,
   }
   for (const [site, lastAt] of Object.entries({ bakery: NOW - HOUR_MS, cafe: NOW - 200 * DAY_MS }))
-    await tx.reports.put({
+    await tx.rows.put('reports', {
       ...{ site, state: 'open', count: 1, firstAt: lastAt, lastAt, decidedAt: null },
       ...{ latest: [report], mailedCount: 0, mailedAt: null },
     })

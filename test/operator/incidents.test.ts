@@ -231,8 +231,15 @@ const PLAYS: Play[] = [
         }),
       )
       const report = (seenAt: number) =>
-        store.execute('relaxed', ({ nodes }) =>
-          nodes.report({ id: 'other', host: 'other:8080', release: '1', startedAt: 0, seenAt, numbers: {} }),
+        store.execute('relaxed', ({ rows }) =>
+          rows.put('nodes', {
+            id: 'other',
+            host: 'other:8080',
+            release: '1',
+            startedAt: 0,
+            seenAt,
+            numbers: {},
+          }),
         )
       const later = store.clock() + HOUR_MS
       const odd = { id: 'odd', host: 'odd:8080', release: '1', startedAt: later, seenAt: later, numbers: {} }
@@ -242,13 +249,13 @@ const PLAYS: Play[] = [
         async begin() {
           machine.aheadMs = -301_000
           await report(store.clock() - 60_000)
-          await store.execute('relaxed', ({ nodes }) => nodes.report(odd))
+          await store.execute('relaxed', ({ rows }) => rows.put('nodes', odd))
           await new FleetSettings(readConfig({ SLIPWAY_COLOR: '#0b5a75' }), 'a secret').store(store)
         },
         async end() {
           machine.aheadMs = -150_000
           await report(store.clock())
-          await store.execute('relaxed', ({ nodes }) => nodes.remove(odd.id))
+          await store.execute('relaxed', ({ rows }) => rows.remove('nodes', { id: odd.id }))
         },
       }
     },

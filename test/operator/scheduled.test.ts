@@ -31,7 +31,7 @@ test('each sweep runs by schedule', async () => {
     )
     const counts = { attemptTries: 0, openTries: 0, expiresAt: fixture.now - 1 }
     const code = { attemptHash: 'x', email: 'a@b.test', network: '', codeHash: 'x', ...counts }
-    await tx.signIns.addCode(code)
+    await tx.rows.insert('sign_in_codes', code)
     await tx.counters.add('old', fixture.now - 3 * HOUR_MS)
   })
   await fixture.pass(2 * HOUR_MS, MINUTE_MS)

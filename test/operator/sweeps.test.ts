@@ -368,7 +368,7 @@ test('each activation of a domain gets an email about its certificate, also that
   assert.deepEqual(await recipients(), ['ann@example.test', 'ann@example.test'])
   await store.write('durable', {}, async (tx) => {
     await tx.accounts.insert(accountRow('cid'))
-    await tx.domains.remove('ann', name)
+    await tx.rows.remove('domains', { accountId: 'ann', domain: name })
     await tx.domains.insert({ ...row, accountId: 'cid' })
   })
   assert.deepEqual((await recipients()).sort(), ['ann@example.test', 'ann@example.test', 'cid@example.test'])

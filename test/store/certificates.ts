@@ -157,9 +157,9 @@ export function storeCertificates(promises: Promises): void {
     } as const
     const replaced = { ...first, keyAuthorization: 't.b', expiresAt: 20 }
     const later = { ...first, token: 'u', expiresAt: 30 }
-    await write('durable', {}, async ({ acme }) => {
+    await write('durable', {}, async ({ rows }) => {
       for (const challenge of [first, replaced, later, { ...first, type: 'tls-alpn-01' as const }])
-        await acme.putChallenge(challenge)
+        await rows.put('acme_challenges', challenge)
     })
     assert.deepEqual(plain(await read.acme.challenges('http-01', 19)), [later, replaced])
     assert.deepEqual(plain(await read.acme.challenges('http-01', 20)), [later])

@@ -226,8 +226,9 @@ const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) =
   'an address has one account': (tx, time) => tx.accounts.insert(accountRow(time, { email: 'a@b.test' })),
   'a key belongs to one account': (tx, time) => tx.accounts.insert(accountRow(time, { keyHash: 'a hash' })),
   'a named key belongs to one account': (tx, time) =>
-    tx.keys.add(keyRow('a hash', { accountId: time, name: time })),
-  'a name of a key is used once': (tx, time) => tx.keys.add(keyRow(time, { name: 'a name' })),
+    tx.rows.insert('named_keys', keyRow('a hash', { accountId: time, name: time })),
+  'a name of a key is used once': (tx, time) =>
+    tx.rows.insert('named_keys', keyRow(time, { name: 'a name' })),
   'a slug is given out once': (tx, time) => tx.sites.insert(siteRow('a-site', { title: time })),
   'a version id is given out once': (tx, time) => tx.versions.insert(versionRow('v1', time)),
   'an account has a domain once': (tx, time) => tx.domains.insert(domainRow('a.test', { slug: time })),

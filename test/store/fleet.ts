@@ -25,15 +25,15 @@ export function storeFleet(promises: Promises): void {
       return rows.map(({ name, fingerprint }) => name + fingerprint).sort()
     }
     assert.deepEqual(await read(), ['a2', 'b1'])
-    await one.execute('durable', ({ sharedSettings }) => sharedSettings.replace(settings('3')))
+    await one.execute('durable', ({ rows }) => rows.put('shared_settings', settings('3')))
     assert.deepEqual(await read(), ['a3', 'b3'])
   })
 
   promises('a node has one report, until it leaves or was not seen for some time', async (open) => {
     const { execute, read } = await open()
     const report = (id: string, seenAt: number, numbers = {}) =>
-      execute('relaxed', ({ nodes }) =>
-        nodes.report({ id, host: 'h:1', release: '1.2', startedAt: 5, seenAt, numbers }),
+      execute('relaxed', ({ rows }) =>
+        rows.put('nodes', { id, host: 'h:1', release: '1.2', startedAt: 5, seenAt, numbers }),
       )
     await report('one', 10)
     await report('two', 11)
@@ -49,8 +49,8 @@ export function storeFleet(promises: Promises): void {
       numbers: { 's3.put.ok': 7 },
     })
     await execute('relaxed', ({ nodes }) => nodes.removeUnseen(12))
-    await execute('relaxed', ({ nodes }) => nodes.remove('three'))
-    await execute('relaxed', ({ nodes }) => nodes.remove('three'))
+    await execute('relaxed', ({ rows }) => rows.remove('nodes', { id: 'three' }))
+    await execute('relaxed', ({ rows }) => rows.remove('nodes', { id: 'three' }))
     assert.deepEqual(pluck(await read.nodes.list(), 'id'), ['one'])
   })
 

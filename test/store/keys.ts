@@ -12,7 +12,7 @@ export function storeKeys(promises: Promises): void {
   const add = ({ write }: Store, ...keys: NamedKey[]) =>
     write('durable', {}, async (tx) => {
       await tx.accounts.insert(accountRow('ann', { keyHash: 'own' }))
-      for (const key of keys) await tx.keys.add(key)
+      for (const key of keys) await tx.rows.insert('named_keys', key)
     })
 
   promises('a key is found by one of its hashes, with its account and what it permits', async (open) => {
@@ -43,7 +43,7 @@ export function storeKeys(promises: Promises): void {
       const { read, write } = store
       await add(store, keyRow('used'), keyRow('old', { expiresAt: 10 }), keyRow('recent', { expiresAt: 50 }))
       await write('durable', {}, (tx) =>
-        tx.keys.add(keyRow('issued', { expiresAt: 50, issuedBy: 'a program' })),
+        tx.rows.insert('named_keys', keyRow('issued', { expiresAt: 50, issuedBy: 'a program' })),
       )
       for (const [now, before] of [
         [100, 50],

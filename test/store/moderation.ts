@@ -18,7 +18,7 @@ export function storeModeration(promises: Promises): void {
     ]
     await write('durable', {}, async (tx) => {
       for (const one of [block('old', { reason: 'a typo' }), temporary, network, old])
-        await tx.blocks.put(one)
+        await tx.rows.put('blocks', one)
     })
     assert.deepEqual(plain(await read.blocks.list('hash')), [temporary, old])
     assert.deepEqual(plain(await read.blocks.list('network')), [network])
@@ -56,8 +56,8 @@ export function storeModeration(promises: Promises): void {
       reportedSite('d', { lastAt: 9, state: 'dismissed', decidedAt: 10 }),
     ]
     await write('durable', {}, async (tx) => {
-      await tx.reports.put(reportedSite('a'))
-      for (const row of rows) await tx.reports.put(row)
+      await tx.rows.put('reports', reportedSite('a'))
+      for (const row of rows) await tx.rows.put('reports', row)
     })
     assert.deepEqual(plain(await read.reports.find('a')), rows[0])
     assert.equal(await read.reports.find('x'), undefined)

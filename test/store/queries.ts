@@ -61,7 +61,7 @@ export function storeQueries(promises: Promises): void {
     for (const text of ['a\0b', '\0', 'a\ud800b']) {
       assert.equal(await read.sites.find(text), undefined)
       assert.equal(await read.versions.header(text), undefined)
-      await write('durable', {}, (tx) => tx.domains.remove('ann', text))
+      await write('durable', {}, (tx) => tx.rows.remove('domains', { accountId: 'ann', domain: text }))
     }
   })
 

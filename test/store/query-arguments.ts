@@ -3,12 +3,9 @@ import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { emptyCertificate } from '../../server/store/tables/certificates.ts'
 import {
   accountRow,
-  codeRow,
   domainRow,
-  keyRow,
   oauthRow,
   reportedSite,
-  sessionRow,
   siteRow,
   suspension,
   trustRow,
@@ -33,28 +30,11 @@ const deviceSignIn = {
   scope: 'manage',
   state: 'pending',
 } as const
-const challenge = { type: 'http-01', name: 'n', token: 't', keyAuthorization: 'k', expiresAt: 1 } as const
 const figures = { id: 'n', bytes: 1, visits: 1, sites: 0, title: 't' }
 const activity = { width: 3_600_000, at: 0, name: 'visits', value: 1 }
 const repository = { issuer: 'issuer 7', repository: 'repository 7', repositoryId: '7' }
 const lease = { name: 'name 7', holder: 'h', until: 100_000 }
 const reviewed = { slug: 'slug 7', previewName: 'preview_name 7' }
-const reviewer = { name: 'n', role: 'guest' } as const
-const place = { path: '/', selector: 'h1', text: 't', before: '', after: '', width: 1, height: 1 }
-const reviewLink = {
-  ...{ id: 'n', ...reviewed, tokenHash: 'n', createdBy: 'id 7', createdAt: 1, expiresAt: 1 },
-  keyHash: null,
-  audience: 'anyone',
-} as const
-const reviewThread = {
-  ...{ id: 'n', ...reviewed, versionId: 'n', place, outdatedIn: null, characters: 1, createdAt: 1 },
-  ...{ status: 'open' as const, changedAt: 1, comments: [{ id: 'n', author: reviewer, text: 't', at: 1 }] },
-} as const
-const reviewDecision = {
-  ...{ id: 'n', ...reviewed, versionId: 'n', contentHash: 'n', note: null, author: reviewer, createdAt: 1 },
-  decision: 'approved',
-  accountId: null,
-} as const
 const schedule = { renewAt: 1, informationAt: 1, dueAt: 1, hasRenewalInfo: true }
 const visit = {
   slug: 'slug 7',
@@ -66,6 +46,11 @@ const visit = {
 
 /** Arguments for one call of each query, for rows of `large-tables.ts`. */
 export const QUERY_ARGUMENTS: Arguments = {
+  rows: {
+    insert: ['trusts', trustRow('n', { accountId: 'id 7' })],
+    put: ['reports', reportedSite('new')],
+    remove: ['review_threads', { id: 'id 7' }],
+  },
   accounts: {
     find: ['id 7'],
     byIds: [['id 7', 'id 8']],
@@ -76,13 +61,11 @@ export const QUERY_ARGUMENTS: Arguments = {
     administrators: [],
     markBeingDeleted: ['id 7', 1],
     beingDeleted: [100],
-    remove: ['id 7'],
   },
   keys: {
     find: ['key 7'],
     valid: [['key 7', 'key_hash 8'], 1],
     list: ['id 7'],
-    add: [keyRow('n', { accountId: 'id 7' })],
     delete: ['key 7'],
     countIssued: ['id 7'],
     deleteOfSite: ['id 7', 'visits_key 7'],
@@ -94,9 +77,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     list: ['id 7'],
     find: [repository, 'site 7'],
     listSites: [repository, 2],
-    add: [trustRow('n', { accountId: 'id 7' })],
     recordUse: ['id 7', { repository: 'repository 7', repositoryId: '1' }, 1],
-    delete: ['id 7'],
     deleteOfSite: ['id 7', 'site 7'],
     isTokenUsed: ['n'],
     useToken: ['n', 1],
@@ -113,15 +94,12 @@ export const QUERY_ARGUMENTS: Arguments = {
     ],
     recordPoll: ['device_hash 7', 1],
     update: ['device_hash 7', { intervalMs: 1 }],
-    remove: ['device_hash 7'],
     deleteExpired: [50, 10],
   },
   signIns: {
     codes: ['email 7'],
-    addCode: [codeRow('n', { email: 'email 7' })],
     countAttemptTry: ['attempt_hash 7'],
     countOpenTry: ['email 7', 'network 7'],
-    deleteCode: ['attempt_hash 7'],
     dropCodes: ['email 7'],
     sources: ['email 7', ['source 7', '']],
     countFailure: ['email 7', 'source 7', 1],
@@ -129,9 +107,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     recordSignIn: ['email 7', ['a source'], { now: 1, max: 50 }],
     clearFailures: ['email 7', 'source 7'],
     dropSources: ['email 7'],
-    addSession: [sessionRow('n', { accountId: 'id 7' })],
     session: ['token_hash 7', 1],
-    deleteSession: ['token_hash 7'],
     listSessions: ['id 7', 1],
     trimSessions: ['id 7', 49],
     deleteSessions: ['id 7', { now: 1, besides: 'x' }],
@@ -143,7 +119,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     findWithAccount: ['id_hash 7', 1],
     save: [oauthRow('n', { accountId: 'id 7' })],
     consume: ['id_hash 7', 1, 2],
-    delete: ['id_hash 7'],
     deleteOfGrant: ['grant_hash 7', 100],
     list: ['id 7', 'Grant', 1],
     deleteOfAccount: ['id 7', 100],
@@ -168,7 +143,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     bySite: ['slug 7'],
     has: ['slug 7', 'email 7'],
     add: [{ slug: 'slug 7', email: 'new', addedAt: 1 }],
-    remove: ['slug 7', 'email 7'],
     removeOfSite: ['slug 7'],
     removeEmail: ['email 7'],
   },
@@ -230,11 +204,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     count: ['id 7'],
     insert: [domainRow('new')],
     update: [{ accountId: 'id 7', domain: 'domain 7' }, { reason: 'r' }],
-    remove: ['id 7', 'domain 7'],
     reservation: ['domain 7', 1],
     countReservations: ['id 7', 1],
-    reserve: [{ domain: 'new', accountId: 'id 7', verificationToken: 't', until: 1 }],
-    releaseReservation: ['domain 7'],
     releaseReservations: ['id 7'],
     deleteExpiredReservations: [50],
   },
@@ -265,7 +236,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     directories: [],
     getOrCreateAccount: [{ directory: 'd', key: 'k', url: null, createdAt: 1 }],
     updateAccount: ['d', { key: 'k', url: null }],
-    putChallenge: [challenge],
     challenges: ['http-01', 9_990],
     deleteChallenges: ['name 7'],
     deleteExpiredChallenges: [50],
@@ -320,7 +290,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     due: [50, 100],
     update: ['id 7', { attempts: 1, dueAt: null }],
     insert: [noticeRow],
-    remove: ['id 7'],
     postpone: [{ id: 'id 7', accountId: 'id 7', kind: 'site-shared' }, 50, 100],
     expiringSites: [500, 1, 100],
     failingDomains: [5000, 100],
@@ -331,28 +300,23 @@ export const QUERY_ARGUMENTS: Arguments = {
   blocks: {
     list: ['network'],
     countOthers: ['network', 'x'],
-    put: [{ kind: 'hash', value: 'v', reason: 'r', createdAt: 1, expiresAt: null }],
     remove: ['hash', 'value 7', 50],
     expired: [50, 100],
   },
   reviews: {
     linkByToken: ['token_hash 7'],
     links: [reviewed],
-    addLink: [reviewLink],
     removeLink: [reviewed, 'id 7'],
     removeLinksBy: ['id 7', 'slug 7'],
     removeEndedLinks: [reviewed, 50],
     removeExpiredLinks: [50, 100],
     threads: [reviewed],
     thread: [reviewed, 'id 7'],
-    addThread: [reviewThread],
     updateThread: ['id 7', { status: 'resolved' }],
-    removeThread: ['id 7'],
     size: [reviewed],
     oldestResolved: [reviewed],
     openThreads: [['slug 7', 'slug 8']],
     revision: [reviewed, 'n'],
-    addDecision: [reviewDecision],
     removeOldDecisions: [reviewed, 1],
     decisions: [reviewed, 20],
     decisionsAbout: ['slug 7', 'content_hash 7', 20],
@@ -361,7 +325,6 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   reports: {
     find: ['site 7'],
-    put: [reportedSite('new')],
     markActed: [['site 7'], 100],
     list: ['open', { limit: 20, before: { lastAt: 500, site: 's' } }],
     unmailed: [50, 100],
@@ -376,7 +339,6 @@ export const QUERY_ARGUMENTS: Arguments = {
   sharedSettings: {
     list: [],
     addMissing: [[{ name: 'n', fingerprint: 'f' }]],
-    replace: [[{ name: 'n', fingerprint: 'f' }]],
   },
   operatorSettings: { find: ['banner'], put: ['banner', {}], remove: ['banner'] },
   references: {
@@ -386,8 +348,6 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   invitations: {
     find: ['email 7', 1],
-    put: [{ email: 'new', invitedBy: null, createdAt: 1, expiresAt: 2 }],
-    remove: ['email 7'],
     list: [1, { after: 'email 7', limit: 10 }],
     deleteExpired: [50, 100],
   },
@@ -395,16 +355,13 @@ export const QUERY_ARGUMENTS: Arguments = {
     find: ['holder 7'],
     add: ['holder 7', { bytes: 1, sites: 1 }, { bytes: 9, sites: 9 }],
     replace: ['holder 7', { bytes: 1, sites: 1 }, 1],
-    remove: ['holder 7'],
     listNetworks: ['network:', 100],
     anonymousDifference: [],
     removeEmptyNetworks: ['network:a', 'network:b'],
     countFreeable: ['id 7', 'id 8'],
   },
   nodes: {
-    report: [{ id: 'n', host: 'h', release: 'r', startedAt: 1, seenAt: 1, numbers: {} }],
     list: [],
-    remove: ['n'],
     removeUnseen: [1, 'web-1:8080'],
   },
   figures: {

@@ -29,8 +29,8 @@ export function storeSignIns(promises: Promises): void {
     await store.write('durable', {}, async (tx) => {
       await tx.accounts.insert(accountRow('ann'))
       for (const [name, expiresAt] of Object.entries({ over: 1000, 'over too': 999, valid: 1001 })) {
-        await tx.signIns.addCode(codeRow(name, { email: name, expiresAt }))
-        await tx.signIns.addSession(sessionRow(name, { expiresAt }))
+        await tx.rows.insert('sign_in_codes', codeRow(name, { email: name, expiresAt }))
+        await tx.rows.insert('sessions', sessionRow(name, { expiresAt }))
         await tx.signIns.countFailure(name, '', expiresAt - DAY_MS)
         await tx.signIns.lockSource(name, '', expiresAt)
         await tx.counters.add(name, expiresAt)

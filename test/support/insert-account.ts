@@ -13,7 +13,7 @@ export async function insertAccount(
   await store.write('durable', {}, async (tx) => {
     await tx.accounts.insert(accountRow(id, change))
     const scope = change?.administratorSince ? 'admin' : 'manage'
-    await tx.keys.add(keyRow(hashToken(key), { accountId: id, scope }))
+    await tx.rows.insert('named_keys', keyRow(hashToken(key), { accountId: id, scope }))
   })
   return key
 }

@@ -68,7 +68,7 @@ test('a flood of unknown names and challenges does not delay the validation of a
     const results = await Promise.allSettled(Array.from({ length: 500 }, (_, number) => ask(number)))
     assert.ok(results.some(({ status }) => status === 'rejected'))
     await store.real.write('durable', {}, (tx) =>
-      tx.acme.putChallenge({
+      tx.rows.put('acme_challenges', {
         type: 'tls-alpn-01',
         name: NAME,
         token: 'real',

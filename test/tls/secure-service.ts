@@ -132,7 +132,7 @@ export class SecureService implements AsyncDisposable {
 
   async challenge(row: Pick<StoredChallenge, 'type' | 'name' | 'token' | 'keyAuthorization'>): Promise<void> {
     const expiresAt = this.running.clock.now + 600_000
-    await this.change([], (tx) => tx.acme.putChallenge({ ...row, expiresAt }))
+    await this.change([], (tx) => tx.rows.put('acme_challenges', { ...row, expiresAt }))
   }
 
   /** Completes a handshake; rejects with OpenSSL's error code. */

@@ -88,7 +88,7 @@ describe('a service with HTTPS', () => {
           await service.addSecureDomain(name, slug)
           assert.equal(await service.namesFor(name), `DNS:${name}`)
           await service.change([name], async (tx) => {
-            await tx.domains.remove('an-account', name)
+            await tx.rows.remove('domains', { accountId: 'an-account', domain: name })
           })
         },
       ],

@@ -38,12 +38,12 @@ async function startAccess(
   now: number,
 ): Promise<boolean> {
   const expiresAt = now + GRANT_LIFETIME_SECONDS * 1000
-  const ended = await store.write('durable', { account: accountId }, async ({ oauth, keys }) => {
+  const ended = await store.write('durable', { account: accountId }, async ({ oauth, keys, rows }) => {
     const grant = await oauth.find(grantHash, now)
     if (!grant || hasStarted(grant)) return []
     if ((await keys.valid([String(grant.payload.allowedBy)], now)).length === 0) return undefined
     const oldest = (await oauth.list(accountId, 'Grant', now)).filter(hasStarted).slice(MAX_PROGRAMS - 1)
-    for (const { idHash } of oldest) await oauth.delete(idHash)
+    for (const { idHash } of oldest) await rows.remove('oauth_records', { idHash })
     await oauth.save({ ...grant, payload: { ...grant.payload, hasStarted: true }, expiresAt })
     const client = await oauth.find(oauthIdHash('Client', String(grant.payload.clientId)), now)
     if (client && client.expiresAt < expiresAt) await oauth.save({ ...client, expiresAt })
@@ -162,7 +162,8 @@ export function oauthAdapter(
       throw invalidGrant('it was used before')
     },
     async destroy(id) {
-      await store.execute(durability, ({ oauth }) => oauth.delete(oauthIdHash(kind, id)))
+      const idHash = oauthIdHash(kind, id)
+      await store.execute(durability, ({ rows }) => rows.remove('oauth_records', { idHash }))
     },
     revokeByGrantId: (grantId) => endAccess(store, oauthIdHash('Grant', grantId), clock()),
   }
@@ -172,7 +173,9 @@ export function oauthAdapter(
 async function endAccess(store: Store, grantHash: string | null | undefined, now: number): Promise<void> {
   const grant = grantHash ? await store.read.oauth.find(grantHash, now) : undefined
   if (!grant) return
-  await store.write('durable', { account: grant.accountId! }, ({ oauth }) => oauth.delete(grant.idHash))
+  await store.write('durable', { account: grant.accountId! }, ({ rows }) =>
+    rows.remove('oauth_records', { idHash: grant.idHash }),
+  )
   await deleteTokens(store, grant.idHash)
 }
 

@@ -154,7 +154,7 @@ export class Programs extends Component<AuthorizationServerOptions> {
       const grants = await tx.oauth.list(account.id, 'Grant', clock())
       const found = grants.find((grant) => hasStarted(grant) && programId(grant) === id)
       if (!found) throw new ApiError('NOT_FOUND', 'Program not found. Its access may have ended.')
-      await tx.oauth.delete(found.idHash)
+      await tx.rows.remove('oauth_records', { idHash: found.idHash })
       return found
     })
     await deleteTokens(store, idHash)

@@ -68,7 +68,7 @@ export class Trusts extends Component<TrustsParts> {
         ...{ id: newId(now), accountId: account.id, createdAt: now, lastUsedAt: null },
         ...{ forge, issuer, repository: request.repository.toLowerCase(), repositoryId, site, scope },
       }
-      await tx.trusts.add(trust)
+      await tx.rows.insert('trusts', trust)
       return summarize(trust, await tx.sites.currentSlugs([site]))
     })
   }
@@ -78,7 +78,7 @@ export class Trusts extends Component<TrustsParts> {
     await this.parts.store.write('durable', keyScope(account), async (tx) => {
       if (!(await tx.trusts.list(account.id)).some((trust) => trust.id === id))
         throw new ApiError('NOT_FOUND', 'Trust not found. It may have been removed.')
-      await tx.trusts.delete(id)
+      await tx.rows.remove('trusts', { id })
       await tx.keys.deleteIssued(account.id, keyIssuer(id))
     })
     return { id, removed: true }

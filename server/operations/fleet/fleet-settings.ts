@@ -38,7 +38,7 @@ async function replaceDifferent(store: Store, own: readonly Fingerprint[]): Prom
   const stored = new Map((await store.read.sharedSettings.list()).map((one) => [one.name, one.fingerprint]))
   const different = own.map(toStored).filter(({ name, fingerprint }) => stored.get(name) !== fingerprint)
   if (different.length > 0)
-    await store.execute('durable', (queries) => queries.sharedSettings.replace(different))
+    await store.execute('durable', (queries) => queries.rows.put('shared_settings', different))
 }
 
 /** Does not depend on the order of the fields in objects. */

@@ -85,7 +85,9 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
     await this.#reporting
     const { store, host } = this.parts
     const before = store.clock() - SILENT_MS
-    await store.execute('relaxed', ({ nodes }) => nodes.remove(this.#id)).catch(() => undefined)
+    await store
+      .execute('relaxed', ({ rows }) => rows.remove('nodes', { id: this.#id }))
+      .catch(() => undefined)
     // Otherwise the host, which was restarted, would be silent while it is restarted again.
     await store.execute('relaxed', ({ nodes }) => nodes.removeUnseen(before, host)).catch(() => undefined)
   }
@@ -96,7 +98,7 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
     const numbers = metrics.read()
     this.#fullAt = isDiskFull(numbers) ? (this.#fullAt ?? node.seenAt) : undefined
     try {
-      await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers }))
+      await store.execute('relaxed', ({ rows }) => rows.put('nodes', { ...node, numbers }))
       const nodes = await store.read.nodes.list()
       this.#silent = listSilent(nodes, { now: store.clock(), since: this.#failedAt })
       this.#isReplaceable = nodes.some((other) => this.#canReplace(other))

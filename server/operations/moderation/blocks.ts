@@ -61,7 +61,7 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
     await this.parts.store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
       if ((await tx.blocks.countOthers(kind, value)) >= MAX_BLOCKS)
         throw invalidField('value', `is one too many: there can be ${MAX_BLOCKS} blocks of a kind`)
-      await tx.blocks.put(block)
+      await tx.rows.put('blocks', block)
       await tx.notifyChanged(BLOCKS_CHANGED)
       const details = { reason, ...(seconds !== undefined && { seconds }) }
       await tx.audit.add({ at: now, actor, action: `${kind}.block`, target: value, details })

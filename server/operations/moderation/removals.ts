@@ -60,7 +60,7 @@ export class Removals extends Component<RemovalsParts> {
           const event = { kind: 'domain-released', domain, slug: held.slug, reason } as const
           await notify(tx, { accountId: account, subject: domain, event, now })
         }
-        await tx.domains.releaseReservation(domain)
+        await tx.rows.remove('held_domains', { domain })
         await tx.audit.add({ at: now, actor, action: 'domain.release', target: domain, details: { reason } })
         return true
       })

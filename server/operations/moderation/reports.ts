@@ -70,7 +70,7 @@ export class Reports extends Component<ReportsParts> {
       const known = await tx.reports.find(site.visitsKey)
       const owner = site.ownerId === null ? undefined : await tx.accounts.find(site.ownerId)
       const isOnline = !(site.suspension ?? owner?.suspension)
-      await tx.reports.put(withReport(known, site, { report, isOnline }))
+      await tx.rows.put('reports', withReport(known, site, { report, isOnline }))
     })
   }
 
@@ -99,7 +99,7 @@ export class Reports extends Component<ReportsParts> {
       const known = await tx.reports.find(site?.visitsKey ?? slug)
       if (!known) throw new ApiError('NOT_FOUND', `The site ${slug} has no reports`)
       if (known.state === state) return
-      await tx.reports.put({ ...known, state, decidedAt: now })
+      await tx.rows.put('reports', { ...known, state, decidedAt: now })
       const action = state === 'open' ? 'report.open' : 'report.dismiss'
       await tx.audit.add({ at: now, actor, action, target: slug })
     })
@@ -151,7 +151,7 @@ export class Reports extends Component<ReportsParts> {
     await store.write('relaxed', { site: slug }, async (tx) => {
       const mailedAt = this.parts.clock()
       const known = await tx.reports.find(site)
-      if (known) await tx.reports.put({ ...known, mailedCount: count, mailedAt })
+      if (known) await tx.rows.put('reports', { ...known, mailedCount: count, mailedAt })
     })
   }
 

@@ -197,8 +197,8 @@ export class Notices extends Component<NoticesParts> {
       const delayMs = Math.min(RETRY_INTERVAL_MS * 2 ** attempts, MAX_RETRY_INTERVAL_MS)
       const dueAt = failed < MAX_ATTEMPTS ? clock() + delayMs : null
       // Without its row, an event that lasts is found again.
-      await store.execute('relaxed', ({ notices }) =>
-        dueAt === null ? notices.remove(id) : notices.update(id, { attempts: failed, dueAt }),
+      await store.execute<unknown>('relaxed', ({ notices, rows }) =>
+        dueAt === null ? rows.remove('notices', { id }) : notices.update(id, { attempts: failed, dueAt }),
       )
       const outcome =
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'

@@ -147,7 +147,7 @@ export class Reviews extends Component<ReviewParts> {
         keyHash: givesLastingAccess(grant) ? null : requireKeyHash(caller),
         expiresAt: Number.isFinite(expiresAt) ? expiresAt : null,
       }
-      await tx.reviews.addLink(created)
+      await tx.rows.insert('review_links', created)
       return created
     })
     return { ...describeLink(link, account.email), url: `${addresses.base}${REVIEW_PATH}#${token}` }
@@ -184,7 +184,7 @@ export class Reviews extends Component<ReviewParts> {
         ...{ id: newId(now), ...subject, versionId, place, status: 'open', outdatedIn: null, characters },
         ...{ comments: [{ id: newId(now), author, text, at: now }], createdAt: now, changedAt: now },
       }
-      await tx.reviews.addThread(thread)
+      await tx.rows.insert('review_threads', thread)
       await announce(tx, { access, subject, author, now, what: 'comment' })
       return describeThread(thread, access.version.id)
     })
@@ -254,7 +254,7 @@ export class Reviews extends Component<ReviewParts> {
         accountId: role === 'guest' ? null : caller.account!.id,
         ...{ note: note || null, author, createdAt: Math.max(now, (last?.createdAt ?? 0) + 1) },
       }
-      await tx.reviews.addDecision(made)
+      await tx.rows.insert('review_decisions', made)
       await tx.reviews.removeOldDecisions(subject, MAX_DECISIONS)
       await announce(tx, { access, subject, author, now, what: decision })
       return describeDecision(made)
@@ -389,7 +389,7 @@ async function makeRoom(
           : `A review can have at most ${MAX_THREADS} open threads`,
         'Resolve threads that are done.',
       )
-    await tx.reviews.removeThread(oldest)
+    await tx.rows.remove('review_threads', { id: oldest })
   }
 }
 

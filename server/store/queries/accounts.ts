@@ -38,10 +38,6 @@ export class AccountQueries extends keyedQueries('accounts', 'id') {
       all.where('deletion_started_at', 'is not', null).orderBy('deletion_started_at').limit(limit),
     )
   }
-
-  async remove(id: string): Promise<void> {
-    await this.table.remove({ id })
-  }
 }
 
 /** Invitations, at most one of an address. */
@@ -50,14 +46,6 @@ export class InvitationQueries extends QueryGroup {
 
   find(email: string, now: number): Promise<Invitation | undefined> {
     return this.#rows.find((all) => all.where('email', '=', email).where('expires_at', '>', now))
-  }
-
-  put(invitation: Invitation): Promise<void> {
-    return this.#rows.put(invitation)
-  }
-
-  async remove(email: string): Promise<boolean> {
-    return (await this.#rows.remove({ email })) > 0
   }
 
   list(now: number, { after, limit }: { after: string; limit: number }): Promise<Invitation[]> {

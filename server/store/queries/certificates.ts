@@ -307,10 +307,6 @@ export class AcmeQueries extends QueryGroup {
     await this.#accounts.update({ directory }, change)
   }
 
-  putChallenge(challenge: StoredChallenge): Promise<void> {
-    return this.#challenges.put(challenge)
-  }
-
   /** The challenges of all names that expire after `now`, the last to expire first. */
   challenges(type: StoredChallenge['type'], now: number): Promise<StoredChallenge[]> {
     return this.#challenges.list((all) =>

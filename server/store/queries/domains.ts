@@ -78,24 +78,12 @@ export class DomainQueries extends QueryGroup {
     await this.#rows.update({ accountId, domain }, { ...change, ...claim })
   }
 
-  async remove(accountId: string, domain: string): Promise<boolean> {
-    return (await this.#rows.remove({ accountId, domain })) > 0
-  }
-
   reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
     return this.#reservations.find((all) => all.where('domain', '=', domain).where('until', '>', now))
   }
 
   countReservations(accountId: string, now: number): Promise<number> {
     return this.#reservations.count((all) => all.where('account_id', '=', accountId).where('until', '>', now))
-  }
-
-  reserve(reservation: DomainReservation): Promise<void> {
-    return this.#reservations.put(reservation)
-  }
-
-  async releaseReservation(domain: string): Promise<void> {
-    await this.#reservations.remove({ domain })
   }
 
   async releaseReservations(accountId: string): Promise<void> {

@@ -71,10 +71,6 @@ export class KeyQueries extends QueryGroup {
     return this.#rows.list({ accountId, issuedBy: null }, 'createdAt desc', 'keyHash')
   }
 
-  add(key: NamedKey): Promise<void> {
-    return this.#rows.insert(key)
-  }
-
   async delete(keyHash: string): Promise<void> {
     await this.#rows.remove({ keyHash })
     await this.rows('accounts').update({ keyHash }, { keyHash: null })
@@ -139,10 +135,6 @@ export class TrustQueries extends QueryGroup {
     return (await sites.limit(limit).execute()).map(({ site }) => site)
   }
 
-  add(trust: StoredTrust): Promise<void> {
-    return this.#rows.insert(trust)
-  }
-
   /** Fixes the id of the repository, follows its name, and records the use. */
   async recordUse(
     id: string,
@@ -150,10 +142,6 @@ export class TrustQueries extends QueryGroup {
     now: number,
   ): Promise<void> {
     await this.#rows.update({ id }, { repository, repositoryId, lastUsedAt: now })
-  }
-
-  async delete(id: string): Promise<void> {
-    await this.#rows.remove({ id })
   }
 
   /** Those of one account, or of all. */
@@ -232,10 +220,6 @@ export class OAuthQueries extends QueryGroup {
       .returning('id_hash')
       .executeTakeFirst()
     return consumed !== undefined
-  }
-
-  async delete(idHash: string): Promise<void> {
-    await this.#rows.remove({ idHash })
   }
 
   deleteOfGrant(grantHash: string, limit: number): Promise<number> {

@@ -14,10 +14,6 @@ export class BlockQueries extends QueryGroup {
     return this.#rows.count((all) => all.where('kind', '=', kind).where('value', '!=', value))
   }
 
-  put(block: Block): Promise<void> {
-    return this.#rows.put(block)
-  }
-
   /** Returns whether it existed, and had ended by `endedBy`, where that is given. */
   async remove(kind: BlockKind, value: string, endedBy?: number): Promise<boolean> {
     const removed = await this.#rows.remove((all) => {
@@ -37,10 +33,6 @@ export class ReportQueries extends QueryGroup {
 
   find(site: string): Promise<ReportedSite | undefined> {
     return this.#rows.find({ site })
-  }
-
-  put(reports: ReportedSite): Promise<void> {
-    return this.#rows.put(reports)
   }
 
   /** Open ones of these sites, with an action on them or with their deletion. */

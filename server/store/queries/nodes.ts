@@ -4,16 +4,8 @@ import { CLOCK_TOLERANCE_MS, type Lease, type NodeReport, type SharedSetting } f
 export class NodeQueries extends QueryGroup {
   readonly #rows = this.rows('nodes')
 
-  report(node: NodeReport): Promise<void> {
-    return this.#rows.put(node)
-  }
-
   list(): Promise<NodeReport[]> {
     return this.#rows.list({}, 'startedAt', 'id')
-  }
-
-  async remove(id: string): Promise<void> {
-    await this.#rows.remove({ id })
   }
 
   /** Of all hosts, or of one. */
@@ -34,10 +26,6 @@ export class SharedSettingQueries extends QueryGroup {
 
   async addMissing(settings: readonly SharedSetting[]): Promise<void> {
     await this.#rows.insertMissing(settings)
-  }
-
-  replace(settings: readonly SharedSetting[]): Promise<void> {
-    return this.#rows.put(settings)
   }
 }
 

@@ -26,10 +26,6 @@ export class NoticeQueries extends keyedQueries('notices', 'id') {
     )
   }
 
-  async remove(id: string): Promise<void> {
-    await this.table.remove({ id })
-  }
-
   /** A notice, and those of its account and kind that are due and were not tried. */
   async postpone(
     { id, accountId, kind }: { id: string; accountId: string; kind: Notice['event']['kind'] },

@@ -22,10 +22,6 @@ export class ReviewQueries extends QueryGroup {
     return this.#links.list((all) => all.where(isOf(subject)).where(HAS_KEY).orderBy('id'))
   }
 
-  addLink(link: StoredReviewLink): Promise<void> {
-    return this.#links.insert(link)
-  }
-
   /** Returns whether the subject had the link. */
   async removeLink({ slug, previewName }: ReviewSubject, id: string): Promise<boolean> {
     return (await this.#links.remove({ id, slug, previewName })) > 0
@@ -57,16 +53,8 @@ export class ReviewQueries extends QueryGroup {
     return this.#threads.find({ id, slug, previewName })
   }
 
-  addThread(thread: StoredThread): Promise<void> {
-    return this.#threads.insert(thread)
-  }
-
   async updateThread(id: string, change: Partial<StoredThread>): Promise<void> {
     await this.#threads.update({ id }, change)
-  }
-
-  async removeThread(id: string): Promise<void> {
-    await this.#threads.remove({ id })
   }
 
   /** Threads of a subject, and their characters. */
@@ -114,10 +102,6 @@ export class ReviewQueries extends QueryGroup {
       from review_threads where ${isOf(subject)}`.execute(this.db)
     const { changed, threads, characters, outdated, decision } = rows[0]!
     return [shownId, changed ?? 0, threads, characters ?? 0, outdated ?? 0, decision ?? ''].join('.')
-  }
-
-  addDecision(decision: StoredDecision): Promise<void> {
-    return this.#decisions.insert(decision)
   }
 
   /** The newest first. */

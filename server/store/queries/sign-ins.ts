@@ -18,10 +18,6 @@ export class SignInQueries extends QueryGroup {
     return this.#codes.list({ email })
   }
 
-  addCode(code: SignInCode): Promise<void> {
-    return this.#codes.insert(code)
-  }
-
   async countAttemptTry(attemptHash: string): Promise<void> {
     await this.#codes.increase({ attemptHash }, 'attemptTries')
   }
@@ -29,10 +25,6 @@ export class SignInQueries extends QueryGroup {
   /** Counts a wrong try without an attempt token against the codes that the same network requested. */
   async countOpenTry(email: string, network: string): Promise<void> {
     await this.#codes.increase({ email, network }, 'openTries')
-  }
-
-  async deleteCode(attemptHash: string): Promise<void> {
-    await this.#codes.remove({ attemptHash })
   }
 
   async dropCodes(email: string): Promise<void> {
@@ -100,10 +92,6 @@ export class SignInQueries extends QueryGroup {
     await this.#sources.remove({ email })
   }
 
-  addSession(session: Session): Promise<void> {
-    return this.#sessions.insert(session)
-  }
-
   async session(
     tokenHash: string,
     now: number,
@@ -117,10 +105,6 @@ export class SignInQueries extends QueryGroup {
       .where('expires_at', '>', now)
       .executeTakeFirst()
     return row && { account: accountTable.toEntity(row), createdAt: row.signed_in_at }
-  }
-
-  async deleteSession(tokenHash: string): Promise<void> {
-    await this.#sessions.remove({ tokenHash })
   }
 
   listSessions(accountId: string, now: number): Promise<Session[]> {
@@ -199,10 +183,6 @@ export class DeviceSignInQueries extends keyedQueries('device_sign_ins', 'device
     return this.table.update((all) => all.where('device_hash', '=', deviceHash).where(mayPoll), {
       polledAt: now,
     })
-  }
-
-  async remove(deviceHash: string): Promise<boolean> {
-    return (await this.table.remove({ deviceHash })) > 0
   }
 
   deleteExpired(now: number, limit: number): Promise<number> {

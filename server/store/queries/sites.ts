@@ -234,11 +234,6 @@ export class CollaboratorQueries extends QueryGroup {
     await this.#rows.insertMissing(collaborator)
   }
 
-  /** Returns whether the site had the address. */
-  async remove(slug: string, email: string): Promise<boolean> {
-    return (await this.#rows.remove({ slug, email })) > 0
-  }
-
   async removeOfSite(slug: string): Promise<void> {
     await this.#rows.remove({ slug })
   }

@@ -64,10 +64,6 @@ export class UsageQueries extends QueryGroup {
       : this.#rows.update({ holder, revision }, next)
   }
 
-  async remove(holder: string): Promise<void> {
-    await this.#rows.remove({ holder })
-  }
-
   listNetworks(after: string, limit: number): Promise<string[]> {
     return this.#rows.pluck('holder', (all) =>
       all
