@@ -117,7 +117,7 @@ function openOperator(data: string, clock: () => number): ReturnType<typeof open
 async function seed({ store }: OperatorContext, sites: number, key: string): Promise<void> {
   const now = Date.now()
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert(accountRow('admin', { administratorSince: now, createdAt: now }))
+    await tx.rows.insert('accounts', accountRow('admin', { administratorSince: now, createdAt: now }))
     await tx.rows.insert(
       'named_keys',
       keyRow(hashToken(key), { accountId: 'admin', scope: 'admin', createdAt: now }),

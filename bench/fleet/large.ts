@@ -74,7 +74,7 @@ async function publishPair(url: string, data: string): Promise<Pair> {
     await using store = await postgresStore({ url })
     const id = newId(Date.now())
     const account = accountRow(id, { keyHash: hashToken(key), createdAt: Date.now() })
-    await store.write('durable', { account: id }, (tx) => tx.accounts.insert(account))
+    await store.write('durable', { account: id }, (tx) => tx.rows.insert('accounts', account))
   }
   await using running = await startTestService({ ...(await nodeSettings(url)), DATA: data })
   const transport = nodeTransport({})

@@ -127,7 +127,7 @@ async function createAccounts(url: string, count: number): Promise<Headers[]> {
   for (const key of keys) {
     const id = newId(Date.now())
     const account = accountRow(id, { keyHash: hashToken(key), createdAt: Date.now() })
-    await store.write('durable', { account: id }, (tx) => tx.accounts.insert(account))
+    await store.write('durable', { account: id }, (tx) => tx.rows.insert('accounts', account))
   }
   return keys.map((key) => ({ authorization: `Bearer ${key}` }))
 }

@@ -111,7 +111,7 @@ async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]
     size,
     hash,
   }))
-  await tx.versions.insert({
+  await tx.rows.insert('versions', {
     ...emptyVersion(id, slug, now),
     state: 'ready',
     fileCount: FILES,

@@ -48,7 +48,7 @@ export async function seedNames({ data, secret, slug, names }: Seed): Promise<Ce
           domainRow(name, { accountId: 'bench', slug, status: 'active', createdAt: now, verifiedAt: now }),
         )
         const dates = { issuedAt: now, notBefore: life.notBefore, notAfter: life.notAfter }
-        await tx.certificates.insert(certificateRow(name, { chain, key: sealed, ...dates }))
+        await tx.rows.insert('certificates', certificateRow(name, { chain, key: sealed, ...dates }))
       }
     })
   }

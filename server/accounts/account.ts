@@ -235,7 +235,7 @@ export class Accounts extends Component<AccountsParts> {
       if (!known) {
         // The code was sent before the policy or the invitation changed.
         if (!(await this.#maySignIn(tx, email, now))) throw new ApiError('SIGN_UP_CLOSED', NO_SIGN_UP)
-        await tx.accounts.insert(account)
+        await tx.rows.insert('accounts', account)
         await tx.rows.remove('invitations', { email })
       }
       // The code has arrived.

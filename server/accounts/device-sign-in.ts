@@ -46,8 +46,8 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     const [deviceCode, userCode] = [newSessionToken(), newCode()]
     const now = this.parts.clock()
     const names = { program: readKeyName(program, 'program'), machine: readKeyName(machine, 'machine') }
-    await this.parts.store.execute('durable', ({ deviceSignIns }) =>
-      deviceSignIns.insert({
+    await this.parts.store.execute('durable', ({ rows }) =>
+      rows.insert('device_sign_ins', {
         ...{ ...names, scope, network: networkOf(address), createdAt: now, expiresAt: now + LIFETIME_MS },
         ...{ intervalMs: POLL_INTERVAL_MS, polledAt: null, state: 'pending', accountId: null },
         allowedBy: null,

@@ -23,7 +23,7 @@ const PAGE_SIZE = 500
 /** Now, unless the name has a valid certificate or failed recently. Removing and adding a name does not skip a wait. */
 export async function requestCertificate(tx: WriteTransaction, name: string, now: number): Promise<void> {
   const certificate = await tx.certificates.findSummary(name)
-  if (!certificate) return tx.certificates.insert({ ...emptyCertificate(name), dueAt: now })
+  if (!certificate) return tx.rows.insert('certificates', { ...emptyCertificate(name), dueAt: now })
   const isValid = certificate.notAfter !== null && certificate.notAfter > now
   const next = Math.min(certificate.renewAt ?? now, certificate.informationAt ?? Number.POSITIVE_INFINITY)
   const dueAt = isValid && certificate.orderUrl === null ? Math.max(now, next) : now

@@ -3,7 +3,7 @@ import { Component } from '../lib/component.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import { INDEPENDENT, type Store } from '../store/store.ts'
+import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 
 const PERIOD_MS = 12 * HOUR_MS
 
@@ -39,9 +39,9 @@ export class TicketKeys extends Component<TicketKeysParts> {
     this.#nextAttempt = clock() + RETRY_MS
     const period = this.#periodNow()
     try {
-      const keys = await store.write('relaxed', INDEPENDENT, async ({ ticketKeys }) => {
-        await ticketKeys.dropBefore(period - 1)
-        return [await this.#shared(ticketKeys, period), await this.#shared(ticketKeys, period + 1)] as const
+      const keys = await store.write('relaxed', INDEPENDENT, async (tx) => {
+        await tx.ticketKeys.dropBefore(period - 1)
+        return [await this.#shared(tx, period), await this.#shared(tx, period + 1)] as const
       })
       this.#keys.set(period, keys[0]).set(period + 1, keys[1])
       this.#period = Number.NaN
@@ -52,14 +52,14 @@ export class TicketKeys extends Component<TicketKeysParts> {
   }
 
   /** The stored key of a period; a new one when it is missing or was encrypted with another secret. */
-  async #shared(queries: Store['read']['ticketKeys'], period: number): Promise<Buffer> {
+  async #shared(tx: WriteTransaction, period: number): Promise<Buffer> {
     const { secretBox } = this.parts
     const context = `session tickets ${period}`
-    const row = await queries.find(period)
+    const row = await tx.ticketKeys.find(period)
     const opened = row && secretBox.decrypt(row.key, context)
     if (opened !== undefined) return Buffer.from(opened, 'base64')
     const key = randomBytes(KEY_BYTES)
-    await queries.put({ period, key: secretBox.encrypt(key.toString('base64'), context) })
+    await tx.rows.put('ticket_keys', { period, key: secretBox.encrypt(key.toString('base64'), context) })
     return key
   }
 

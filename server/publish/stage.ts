@@ -322,7 +322,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       preview,
     })
     await this.#endOldestUploads(tx, site, { plan, next: version })
-    await tx.versions.insert(version)
+    await tx.rows.insert('versions', version)
     const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))
     await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
     return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }

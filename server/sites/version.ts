@@ -336,7 +336,7 @@ async function setFormerFiles(
   const [last] = files
   if (last && former) await tx.versions.update(former.id, { files, previewUntil: last.until })
   else if (last)
-    await tx.versions.insert({
+    await tx.rows.insert('versions', {
       ...emptyVersion(newId(now), slug, now),
       state: 'former',
       previewName,

@@ -279,6 +279,9 @@ export class QueryGroup {
   }
 }
 
+/** Tables whose rows do not leave alone: slugs are retired, and the contents of versions are referenced and counted. */
+type Retained = 'sites' | 'versions' | 'blobs'
+
 /** Writes of single rows that need no more than their table. */
 export class RowQueries extends QueryGroup {
   /** Rejects when a row has the key. */
@@ -292,12 +295,15 @@ export class RowQueries extends QueryGroup {
   }
 
   /** Idempotent. Returns whether there was a row with the key. */
-  async remove<Name extends TableName>(name: Name, key: KeyOf<(typeof TABLES)[Name]>): Promise<boolean> {
+  async remove<Name extends Exclude<TableName, Retained>>(
+    name: Name,
+    key: KeyOf<(typeof TABLES)[Name]>,
+  ): Promise<boolean> {
     return (await this.rows(name).remove(key as Where<Name>)) > 0
   }
 }
 
-/** The base of a group about a table whose key is one field, with the queries of a row by its key. */
+/** The base of a group about a table whose key is one field, which finds and updates rows by it. */
 export function keyedQueries<Name extends TableName, Key extends Plain<Name>>(name: Name, key: Key) {
   type E = Stored<Name>
   const hasKey = (value: E[Key]) => ({ [key]: value }) as object as Where<Name>
@@ -306,11 +312,6 @@ export function keyedQueries<Name extends TableName, Key extends Plain<Name>>(na
 
     find(value: E[Key]): Promise<E | undefined> {
       return this.table.find(hasKey(value))
-    }
-
-    /** Rejects when a row has the key. */
-    insert(entity: E): Promise<void> {
-      return this.table.insert(entity)
     }
 
     /** Properties that are absent stay; an absent row stays absent. */

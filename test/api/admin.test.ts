@@ -409,7 +409,7 @@ describe('the overview of administrators', () => {
       certificateRow('soon.example', { ...valid, notAfter: at + DAY_MS, failures: 3, problem: 'refused' }),
     ]
     await store.write('durable', {}, async (tx) => {
-      for (const row of rows) await tx.certificates.insert(row)
+      for (const row of rows) await tx.rows.insert('certificates', row)
     })
     const list = async (query: string) =>
       (await api.request('GET', `/api/admin/certificates?${query}`, { key })).json as AdminCertificates

@@ -20,7 +20,7 @@ async function startWith(policy: string): Promise<Api> {
   const api = await Api.start({ SIGN_UP: policy, NAME: 'Harbor Pages', RATE_SIGN_IN: '1000000' })
   const { store } = await api.operator()
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert(accountRow('known', { email: KNOWN }))
+    await tx.rows.insert('accounts', accountRow('known', { email: KNOWN }))
     await tx.rows.put('invitations', {
       email: 'invited@example.net',
       invitedBy: null,

@@ -19,7 +19,8 @@ export async function insertSites(
       if (number % 4 === 0) api.pass()
       const createdAt = api.clock.now
       await tx.sites.insert(siteRow(slug, { ownerId: id, liveVersionId: `v-${slug}`, createdAt }))
-      await tx.versions.insert(
+      await tx.rows.insert(
+        'versions',
         versionRow(`v-${slug}`, slug, { files: [file], fileCount: 1, publishedAt: createdAt }),
       )
       await tx.blobs.addReferences(slug, [file.hash])

@@ -104,7 +104,7 @@ for (const [where, start, parts] of [
     const place = startForAllTests(start)
     before(() =>
       place.operator.store.write('durable', {}, async (tx) => {
-        await tx.accounts.insert(accountRow('ann'))
+        await tx.rows.insert('accounts', accountRow('ann'))
         await tx.rows.insert('named_keys', keyRow(hashToken(KEY), { accountId: 'ann', scope: 'manage' }))
       }),
     )

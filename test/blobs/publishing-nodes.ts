@@ -165,7 +165,7 @@ export class PublishingNodes {
    * overloaded machine time out: such a step counts as not done, and has any of its effects.
    */
   async run(steps: number, workers = 6): Promise<void> {
-    await this.#node.store.write('durable', {}, (tx) => tx.accounts.insert(OWNER))
+    await this.#node.store.write('durable', {}, (tx) => tx.rows.insert('accounts', OWNER))
     await Promise.all(
       Array.from({ length: workers }, () => this.#work(Math.ceil(steps / workers), this.#random.fork())),
     )

@@ -97,8 +97,8 @@ describe('the domains page', requiresBrowser, () => {
     await state(page, 'One record is correct. Waiting for the TXT record').waitFor()
     const { now } = web.service.clock
     const issued = { issuedAt: now, notBefore: now, notAfter: now + 90 * DAY_MS, renewAt: now + 60 * DAY_MS }
-    await operator.store.write('relaxed', {}, ({ certificates }) =>
-      certificates.insert(certificateRow('www.garden.test', { ...issued, chain: 'PEM', key: 'PEM' })),
+    await operator.store.write('relaxed', {}, ({ rows }) =>
+      rows.insert('certificates', certificateRow('www.garden.test', { ...issued, chain: 'PEM', key: 'PEM' })),
     )
     await put(owner, 'www.garden.test', active())
     await state(page, 'www.garden.test is active, with HTTPS.').waitFor()

@@ -29,7 +29,7 @@ export async function seedAdministration({ service }: WebFixture, { email }: Acc
       await tx.sweepRuns.record({ name, startedAt, durationMs: 3 + index * 2, items: index % 4, error })
     }
     for (const certificate of certificatesAt(now))
-      if (!(await tx.certificates.find(certificate.name))) await tx.certificates.insert(certificate)
+      if (!(await tx.certificates.find(certificate.name))) await tx.rows.insert('certificates', certificate)
   })
 }
 

@@ -141,7 +141,7 @@ export class DomainFixture implements AsyncDisposable {
   async createUser(plan: Plan = 'hobby'): Promise<TestUser> {
     const id = `person-${++this.#count}`
     const account = accountRow(id, { plan, keyHash: `key of ${id}` })
-    await this.store.write('durable', {}, (tx) => tx.accounts.insert(account))
+    await this.store.write('durable', {}, (tx) => tx.rows.insert('accounts', account))
     return { account, slug: await this.createSite(account) }
   }
 

@@ -45,7 +45,7 @@ describe('a suspended site', () => {
   test('of a suspended account answers the same, also when it is new, with its own reason if it has one', async () => {
     const ownerId = 'a suspended account'
     await edge.store.real.write('durable', {}, (tx) =>
-      tx.accounts.insert(accountRow(ownerId, { suspension: suspension('unpaid') })),
+      tx.rows.insert('accounts', accountRow(ownerId, { suspension: suspension('unpaid') })),
     )
     assert.deepEqual(await statuses((await publish({ ownerId })).hosts), [451])
     const own = await publish({ ownerId, suspension: suspension('phishing', { publicReason: 'Deceptive' }) })

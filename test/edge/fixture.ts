@@ -203,7 +203,10 @@ export class EdgeFixture {
     )
     const rules = readRules(contents)
     await this.#write(async (tx) => {
-      await tx.versions.insert(versionRow(id, slug, { createdAt: this.clock.now, files, rules, ...row }))
+      await tx.rows.insert(
+        'versions',
+        versionRow(id, slug, { createdAt: this.clock.now, files, rules, ...row }),
+      )
       await tx.blobs.add(slug, stored)
       await tx.blobs.recordEncodings(encodings)
       if (live) await this.#activate(tx, slug, id)

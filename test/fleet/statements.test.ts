@@ -60,7 +60,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     const key = `sl_live_${'0'.repeat(32)}`
     await using store = await openStore(given.DATABASE_URL!)
     await store.write('durable', {}, (tx) =>
-      tx.accounts.insert(accountRow('ann', { keyHash: hashToken(key) })),
+      tx.rows.insert('accounts', accountRow('ann', { keyHash: hashToken(key) })),
     )
     const takeStatements = recordForegroundStatements(t)
     const headers = { authorization: `Bearer ${key}` }

@@ -107,7 +107,7 @@ function idAt(time: number, character: string): string {
  */
 export async function insertFixture(store: Store): Promise<void> {
   await store.write('relaxed', {}, async (tx) => {
-    for (const account of [ANN, BOB, CAT, DAN]) await tx.accounts.insert(account)
+    for (const account of [ANN, BOB, CAT, DAN]) await tx.rows.insert('accounts', account)
     await insertSignIns(tx)
     await insertBakery(tx)
     await insertOtherSites(tx)
@@ -154,7 +154,7 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
       keyRow(sha256(`named key ${number}`), { name: `key ${number}`, createdAt: NOW - DAY_MS }),
     )
   for (const state of ['pending', 'approved'] as const)
-    await tx.deviceSignIns.insert({
+    await tx.rows.insert('device_sign_ins', {
       ...{ program: 'a program', machine: 'a machine', network: 'n', scope: 'manage', state },
       deviceHash:
         state === 'approved' ? hashToken(encodeFields([DEVICE_CLIENT, DEVICE_CODE])) : 'a pending one',
@@ -186,19 +186,26 @@ async function insertBakery(tx: WriteTransaction): Promise<void> {
     }),
   )
   const published = { state: 'ready', publishedBy: 'ann', publishedWith: 'key' } as const
-  await tx.versions.insert(withFile(OLD, 'bakery', { ...published, publishedAt: NOW - 3 * HOUR_MS }))
-  await tx.versions.insert(withFile(PREVIOUS, 'bakery', { ...published, publishedAt: NOW - 2 * HOUR_MS }))
-  await tx.versions.insert(withFile(LIVE, 'bakery', { ...published, publishedAt: NOW - HOUR_MS }))
-  await tx.versions.insert(withFile(DRAFT, 'bakery', published))
-  await tx.versions.insert(pending(PENDING, 'bakery', { publishedBy: 'ann', publishedWith: 'key' }))
+  await tx.rows.insert('versions', withFile(OLD, 'bakery', { ...published, publishedAt: NOW - 3 * HOUR_MS }))
+  await tx.rows.insert(
+    'versions',
+    withFile(PREVIOUS, 'bakery', { ...published, publishedAt: NOW - 2 * HOUR_MS }),
+  )
+  await tx.rows.insert('versions', withFile(LIVE, 'bakery', { ...published, publishedAt: NOW - HOUR_MS }))
+  await tx.rows.insert('versions', withFile(DRAFT, 'bakery', published))
+  await tx.rows.insert('versions', pending(PENDING, 'bakery', { publishedBy: 'ann', publishedWith: 'key' }))
   const named = (previewName: string) => ({ previewName, previewUntil: NOW + HOUR_MS })
-  await tx.versions.insert(withFile(PREVIEW, 'bakery', { ...published, ...named('pr-1'), contentHash: 'c' }))
+  await tx.rows.insert(
+    'versions',
+    withFile(PREVIEW, 'bakery', { ...published, ...named('pr-1'), contentHash: 'c' }),
+  )
   for (const [id, name] of [
     [PREVIEW_UPDATE, 'pr-1'],
     [NEW_PREVIEWS[0], 'pr-2'],
     [NEW_PREVIEWS[1], 'pr-3'],
   ] as const)
-    await tx.versions.insert(
+    await tx.rows.insert(
+      'versions',
       withFile(id, 'bakery', { files: [{ ...FILE, known: true }], state: 'pending', ...named(name) }),
     )
   await tx.blobs.add('bakery', [STORED])
@@ -243,12 +250,13 @@ async function insertOtherSites(tx: WriteTransaction): Promise<void> {
     await tx.sites.insert(site)
     const { slug, liveVersionId } = site
     if (liveVersionId === null) continue
-    await tx.versions.insert(
+    await tx.rows.insert(
+      'versions',
       withFile(liveVersionId, slug, { state: 'ready', publishedAt: NOW - 3 * HOUR_MS }),
     )
     await tx.blobs.add(slug, [STORED])
   }
-  await tx.versions.insert(pending(ANON_PENDING, 'anon'))
+  await tx.rows.insert('versions', pending(ANON_PENDING, 'anon'))
   await tx.usage.add(networkHolder('a network'), { bytes: 1, sites: 1 })
   await tx.versions.recordArrivals(
     [PENDING, ANON_PENDING].map((versionId) => {
@@ -272,10 +280,14 @@ async function insertOtherSites(tx: WriteTransaction): Promise<void> {
     [OTHER_FILE.hash, sha256('unreferenced')],
     NOW - 30 * DAY_MS,
   )
-  await tx.versions.insert(
+  await tx.rows.insert(
+    'versions',
     pending(idAt(NOW - 9 * DAY_MS, 'x'), 'unfinished', { createdAt: NOW - 9 * DAY_MS }),
   )
-  await tx.versions.insert(pending(idAt(NOW - 9 * DAY_MS, 'c'), 'cafe', { createdAt: NOW - 9 * DAY_MS }))
+  await tx.rows.insert(
+    'versions',
+    pending(idAt(NOW - 9 * DAY_MS, 'c'), 'cafe', { createdAt: NOW - 9 * DAY_MS }),
+  )
   for (let number = 0; number < 9; number++)
     await tx.sites.insert(
       owned(`former-${number}`, {
@@ -321,7 +333,7 @@ async function insertDomains(tx: WriteTransaction): Promise<void> {
 }
 
 async function insertCertificates(tx: WriteTransaction): Promise<void> {
-  await tx.certificates.insert({
+  await tx.rows.insert('certificates', {
     ...emptyCertificate('shop.test'),
     chain: 'a chain',
     key: new SecretBox(SECRET).encrypt('the key of a certificate', certificateKeyContext('shop.test')),
@@ -333,9 +345,13 @@ async function insertCertificates(tx: WriteTransaction): Promise<void> {
     dueAt: NOW - MINUTE_MS,
   })
   for (const name of ['bakery.sites.test', 'cafe.sites.test'])
-    await tx.certificates.insert({ ...emptyCertificate(name), dueAt: NOW - MINUTE_MS })
-  await tx.certificates.insert({ ...emptyCertificate('failed.test'), failures: 9, problem: 'a problem' })
-  await tx.certificates.insert({
+    await tx.rows.insert('certificates', { ...emptyCertificate(name), dueAt: NOW - MINUTE_MS })
+  await tx.rows.insert('certificates', {
+    ...emptyCertificate('failed.test'),
+    failures: 9,
+    problem: 'a problem',
+  })
+  await tx.rows.insert('certificates', {
     ...emptyCertificate('gone.test'),
     unusedSince: NOW - 20 * DAY_MS,
   })

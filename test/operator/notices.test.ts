@@ -212,7 +212,7 @@ describe('emails about events', () => {
       const problem = 'the CA is unavailable'
       await operator.store.write('durable', {}, async (tx) => {
         await tx.domains.insert(row)
-        await tx.certificates.insert(certificateRow(domain, { problem }))
+        await tx.rows.insert('certificates', certificateRow(domain, { problem }))
       })
       const certificate = { ...row, problem, notAfter: null }
       const expires = { kind: 'site-expires', slug, title: null, expiresAt } as const

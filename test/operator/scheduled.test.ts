@@ -25,8 +25,9 @@ test('each sweep runs by schedule', async () => {
     await tx.sites.insert(siteRow('abandoned', { createdAt: fixture.now - 2 * DAY_MS }))
     await tx.sites.insert(siteRow('crowded', { liveVersionId: 'v19', updatedAt: fixture.now }))
     for (let number = 0; number < 20; number++)
-      await tx.versions.insert(versionRow(`v${number}`, 'crowded', { publishedAt: number }))
-    await tx.versions.insert(
+      await tx.rows.insert('versions', versionRow(`v${number}`, 'crowded', { publishedAt: number }))
+    await tx.rows.insert(
+      'versions',
       versionRow('p', 'crowded', { state: 'pending', createdAt: fixture.now - 2 * DAY_MS }),
     )
     const counts = { attemptTries: 0, openTries: 0, expiresAt: fixture.now - 1 }

@@ -49,14 +49,15 @@ test('an abandoned site is deleted behind any number of older drafts', async () 
     for (let number = 0; number < 150; number++) {
       const slug = `draft-${number}`
       await tx.sites.insert(siteRow(slug, { createdAt: number, isFinalized: true }))
-      await tx.versions.insert(versionRow(`${number}`, slug, { state: 'ready', createdAt: number }))
+      await tx.rows.insert('versions', versionRow(`${number}`, slug, { state: 'ready', createdAt: number }))
     }
     await tx.sites.insert(siteRow('staged-again', { createdAt: 500 }))
-    await tx.versions.insert(
+    await tx.rows.insert(
+      'versions',
       versionRow('new', 'staged-again', { state: 'pending', createdAt: 3 * DAY_MS - 1 }),
     )
     await tx.sites.insert(siteRow('abandoned', { createdAt: 1000 }))
-    await tx.versions.insert(versionRow('old', 'abandoned', { state: 'pending', createdAt: 1000 }))
+    await tx.rows.insert('versions', versionRow('old', 'abandoned', { state: 'pending', createdAt: 1000 }))
   })
   await folder.sweep('abandoned')
   const deletionReason = async (slug: string) => (await folder.store.read.sites.find(slug))?.deletionReason
@@ -82,7 +83,7 @@ for (const [name, rows] of Object.entries(failingDeletions)) {
       for (const [createdAt, slug] of [...stuck, 'other'].entries()) {
         await tx.sites.insert(siteRow(slug, { createdAt, ...('site' in rows && rows.site) }))
         if ('version' in rows)
-          await tx.versions.insert(versionRow(`of-${slug}`, slug, { createdAt, ...rows.version }))
+          await tx.rows.insert('versions', versionRow(`of-${slug}`, slug, { createdAt, ...rows.version }))
       }
     })
     const broken: Store = {
@@ -128,7 +129,7 @@ for (const name of ['expired-sites', 'trash'] as const)
       const { clock, store, sweep } = folder
       const suspension = { reason: 'phishing', publicReason: null, note: null, since: clock.now }
       await store.write('durable', {}, async (tx) => {
-        await tx.accounts.insert(accountRow('ann'))
+        await tx.rows.insert('accounts', accountRow('ann'))
         if (who === 'owner') await tx.accounts.update('ann', { suspension })
         const own = { ownerId: 'ann', ...(who === 'site' && { suspension }) }
         await tx.sites.insert(siteRow('evidence', { ...own, ...failingDeletions[name].site }))
@@ -146,8 +147,11 @@ test('an abandoned version of a site that is renamed before its deletion leaves 
   const files = [{ path: 'index.html', contentType: 'text/html', size: blob.size, hash: blob.hash }]
   await store.write('durable', {}, async (tx) => {
     await tx.sites.insert(siteRow('before', { liveVersionId: 'live' }))
-    await tx.versions.insert(versionRow('live', 'before', { state: 'ready' }))
-    await tx.versions.insert(versionRow('old', 'before', { state: 'pending', createdAt: 1000, files }))
+    await tx.rows.insert('versions', versionRow('live', 'before', { state: 'ready' }))
+    await tx.rows.insert(
+      'versions',
+      versionRow('old', 'before', { state: 'pending', createdAt: 1000, files }),
+    )
     await tx.blobs.add('before', [blob])
   })
   const found = await store.read.versions.header('old')
@@ -285,8 +289,8 @@ async function addEvents({ store }: Awaited<ReturnType<typeof emptyFolder>>): Pr
   const active = { accountId: 'ann', status: 'active', verifiedAt: NOW - 2 * DAY_MS } as const
   const certificate = { problem: 'The CA says <no>', notAfter: NOW + 9 * DAY_MS, failures: 3 }
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert(accountRow('ann'))
-    await tx.accounts.insert(accountRow('bob', { reminders: false }))
+    await tx.rows.insert('accounts', accountRow('ann'))
+    await tx.rows.insert('accounts', accountRow('bob', { reminders: false }))
     for (const [slug, change] of Object.entries({
       soon: { ...old, expiresAt: NOW + 6 * HOUR_MS, title: 'Bakery\n<b>' },
       later: { ...old, expiresAt: NOW + 6 * HOUR_MS + 1 },
@@ -308,7 +312,7 @@ async function addEvents({ store }: Awaited<ReturnType<typeof emptyFolder>>): Pr
       'fine.example': { renewAt: NOW - DAY_MS + HOUR_MS },
       'without-domain.example': { renewAt: NOW - DAY_MS },
     }))
-      await tx.certificates.insert(certificateRow(name, { ...certificate, ...change }))
+      await tx.rows.insert('certificates', certificateRow(name, { ...certificate, ...change }))
   })
 }
 
@@ -367,7 +371,7 @@ test('each activation of a domain gets an email about its certificate, also that
   await store.write('durable', {}, (tx) => tx.domains.update(row, { verifiedAt: row.verifiedAt! + 1 }))
   assert.deepEqual(await recipients(), ['ann@example.test', 'ann@example.test'])
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert(accountRow('cid'))
+    await tx.rows.insert('accounts', accountRow('cid'))
     await tx.rows.remove('domains', { accountId: 'ann', domain: name })
     await tx.domains.insert({ ...row, accountId: 'cid' })
   })
@@ -381,7 +385,7 @@ test('an email that cannot be sent is tried ten times within a day, at growing i
   const event = { kind: 'site-removed', slug: 'removed', title: null, reason: 'a reason' } as const
   const id = 'site-removed removed'
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert(accountRow('ann'))
+    await tx.rows.insert('accounts', accountRow('ann'))
     await tx.notices.add({ id, accountId: 'ann', event, createdAt: NOW })
   })
   const hours: number[] = []
@@ -401,7 +405,7 @@ test('an owner gets the reason of each action of an operator, at most five email
   await using folder = await emptyFolder(NOW)
   const { store, clock, sweep, data } = folder
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert(accountRow('ann'))
+    await tx.rows.insert('accounts', accountRow('ann'))
     for (let number = 0; number < 12; number++) {
       const event = { kind: 'site-removed', slug: `site-${number}`, title: null, reason: 'a reason' } as const
       await tx.notices.add({ id: `site-removed ${number}`, accountId: 'ann', event, createdAt: NOW })
@@ -428,7 +432,7 @@ test('emails of one account that wait for its limit do not delay those of anothe
       return notices.add({ id, accountId, event, createdAt: clock.now })
     })
   for (const id of ['ann', 'ben'])
-    await store.write('durable', {}, ({ accounts }) => accounts.insert(accountRow(id)))
+    await store.write('durable', {}, ({ rows }) => rows.insert('accounts', accountRow(id)))
   for (let number = 0; number < 250; number++) await add('ann', number)
   for (let hour = 1; hour <= 2; hour++) {
     await add('ben', hour)

@@ -87,7 +87,7 @@ async function createFixture(t: TestContext, folder?: string) {
       const id = row.id ?? 'a-version'
       await store.write('relaxed', {}, async (tx) => {
         if (!(await tx.sites.find(slug))) await tx.sites.insert(siteRow(slug))
-        await tx.versions.insert(versionRow(id, slug, { files: manifest, ...row }))
+        await tx.rows.insert('versions', versionRow(id, slug, { files: manifest, ...row }))
         await tx.blobs.add(slug, stored)
       })
       return id

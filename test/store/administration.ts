@@ -137,13 +137,13 @@ export function storeAdministration(promises: Promises): void {
 /** Two sites of an account, one of them with visits, a live version and a domain. */
 async function insertSites(store: Store): Promise<void> {
   await store.write('relaxed', {}, async (tx) => {
-    await tx.accounts.insert(accountRow('ann'))
+    await tx.rows.insert('accounts', accountRow('ann'))
     await tx.sites.insert(
       siteRow('bakery', { ownerId: 'ann', liveVersionId: 'v1', title: 'The bakery', createdAt: 5 }),
     )
     await tx.sites.insert(siteRow('cafe', { ownerId: 'ann', createdAt: 6 }))
     await tx.sites.insert(siteRow('deleted', { ownerId: 'ann', deletedAt: 1 }))
-    await tx.versions.insert(versionRow('v1', 'bakery', { totalBytes: 300 }))
+    await tx.rows.insert('versions', versionRow('v1', 'bakery', { totalBytes: 300 }))
     await tx.domains.insert(domainRow('www.bakery.test', { accountId: 'ann', slug: 'bakery' }))
     for (const [hour, requests] of [
       [3_600_000, 100],

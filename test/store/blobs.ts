@@ -228,7 +228,7 @@ export function storeBlobs(promises: Promises): void {
     const injectedDocumentHash = blob('injected')
     await write('durable', {}, async (tx) => {
       await tx.sites.insert(siteRow('old-name'))
-      await tx.versions.insert(versionRow('v1', 'old-name', { files, injectedDocumentHash }))
+      await tx.rows.insert('versions', versionRow('v1', 'old-name', { files, injectedDocumentHash }))
       await tx.blobs.add('another', [second])
       await tx.blobs.add('old-name', [first, second])
       await tx.blobs.addReferences('old-name', [injectedDocumentHash])
@@ -248,7 +248,7 @@ export function storeBlobs(promises: Promises): void {
     const x = storedBlob('x')
     const files = [{ path: 'x', size: 7, contentType: 'a/b', hash: x.hash }]
     await write('durable', {}, async (tx) => {
-      await tx.versions.insert(versionRow('v1', 'one', { files }))
+      await tx.rows.insert('versions', versionRow('v1', 'one', { files }))
       await tx.blobs.add('one', [x])
     })
     assert.deepEqual(await recordsOf(read, ['v1']), [
@@ -309,8 +309,8 @@ export function storeBlobs(promises: Promises): void {
     async (open) => {
       const { read, write } = await open()
       await write('durable', {}, async (tx) => {
-        await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
-        await tx.versions.insert(versionRow('a-ready', 'one'))
+        await tx.rows.insert('versions', versionRow('b-version', 'one', { state: 'pending' }))
+        await tx.rows.insert('versions', versionRow('a-ready', 'one'))
         for (const versionId of ['a-ready', 'a-stray', 'b-version', 'c-stray'])
           await tx.versions.recordArrivals([{ ...storedBlob(versionId), versionId, fileNumber: 0 }])
         assert.equal(await tx.versions.discardStrayArrivals('c'), 2)

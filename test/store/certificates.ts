@@ -19,7 +19,7 @@ export function storeCertificates(promises: Promises): void {
         future: { dueAt: 21 },
         unused: { unusedSince: 3, notAfter: 100 },
       }))
-        await tx.certificates.insert(certificateRow(name, change))
+        await tx.rows.insert('certificates', certificateRow(name, change))
     })
     const due = async (limit: number, withOrders: boolean) =>
       (await read.certificates.due(20, limit, { withOrders })).map(({ name }) => name)
@@ -34,7 +34,9 @@ export function storeCertificates(promises: Promises): void {
     const { read, write } = await open()
     assert.equal(await read.certificates.nextToExpire(), undefined)
     const add = (name: string, change: Partial<Certificate>) =>
-      write('durable', {}, (tx) => tx.certificates.insert(certificateRow(name, { notBefore: 1, ...change })))
+      write('durable', {}, (tx) =>
+        tx.rows.insert('certificates', certificateRow(name, { notBefore: 1, ...change })),
+      )
     await add('abandoned', { notAfter: 100, failures: 11 })
     await add('pending', { dueAt: 5, notBefore: null })
     await add('unused', { notAfter: 200, dueAt: 5, unusedSince: 3 })
@@ -61,7 +63,7 @@ export function storeCertificates(promises: Promises): void {
         pending: { failures: 1 },
         unused: { notAfter: 100, unusedSince: 3 },
       }))
-        await tx.certificates.insert(certificateRow(name, change))
+        await tx.rows.insert('certificates', certificateRow(name, change))
     })
     assert.deepEqual(await read.certificates.countByState(500), {
       valid: 2,
@@ -82,7 +84,7 @@ export function storeCertificates(promises: Promises): void {
       const schedule = { renewAt: 30, informationAt: 20, dueAt: 20, hasRenewalInfo: true }
       const stored = certificateRow('a.test', { certificateId: 'a', ...change })
       await write('durable', {}, async (tx) => {
-        await tx.certificates.insert(stored)
+        await tx.rows.insert('certificates', stored)
         await tx.certificates.reschedule('a.test', 'a', schedule)
         await tx.certificates.reschedule('none', 'a', schedule)
       })
@@ -106,7 +108,7 @@ export function storeCertificates(promises: Promises): void {
         ['own.test', null],
         ['unused.test', 6],
       ] as const)
-        await tx.certificates.insert(certificateRow(name, { unusedSince }))
+        await tx.rows.insert('certificates', certificateRow(name, { unusedSince }))
     })
     const { certificates } = read
     assert.deepEqual(await certificates.missing('', 9), {

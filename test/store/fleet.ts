@@ -63,13 +63,13 @@ export function storeFleet(promises: Promises): void {
     ]
     const names = Array.from({ length: 150 }, (_, number) => `${number}.example`)
     const directory = 'https://ca.example/directory'
-    await store.write('durable', {}, async ({ certificates, acme }) => {
+    await store.write('durable', {}, async ({ acme, rows }) => {
       for (const name of names) {
         const key = old.encrypt(`key of ${name}`, certificateKeyContext(name))
         const orderKey = old.encrypt(`order of ${name}`, orderKeyContext(name))
-        await certificates.insert({ ...emptyCertificate(name), key, orderKey })
+        await rows.insert('certificates', { ...emptyCertificate(name), key, orderKey })
       }
-      await certificates.insert(emptyCertificate('without.example'))
+      await rows.insert('certificates', emptyCertificate('without.example'))
       const key = old.encrypt('key of the account', accountKeyContext(directory))
       await acme.getOrCreateAccount({ directory, key, url: null, createdAt: 0 })
     })
@@ -104,7 +104,7 @@ export function storeFleet(promises: Promises): void {
       seal('intact.example', secretBox),
     ]
     await store.write('durable', {}, async (tx) => {
-      for (const one of certificates) await tx.certificates.insert(one)
+      for (const one of certificates) await tx.rows.insert('certificates', one)
       const key = lost.encrypt('key of the account', accountKeyContext(directory))
       await tx.acme.getOrCreateAccount({ directory, key, url: 'account/1', createdAt: 0 })
     })

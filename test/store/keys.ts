@@ -11,7 +11,7 @@ import { accountRow, keyRow, plain } from './rows.ts'
 export function storeKeys(promises: Promises): void {
   const add = ({ write }: Store, ...keys: NamedKey[]) =>
     write('durable', {}, async (tx) => {
-      await tx.accounts.insert(accountRow('ann', { keyHash: 'own' }))
+      await tx.rows.insert('accounts', accountRow('ann', { keyHash: 'own' }))
       for (const key of keys) await tx.rows.insert('named_keys', key)
     })
 
@@ -68,7 +68,7 @@ export function storeKeys(promises: Promises): void {
       issuedBy: 'trust',
     }
     await write('durable', {}, async (tx) => {
-      await tx.accounts.insert(accountRow('ann'))
+      await tx.rows.insert('accounts', accountRow('ann'))
       for (let number = 0; number < 500; number++) await mintKey(tx, issued, 1)
     })
     assert.deepEqual([await read.keys.countIssued('ann'), await read.keys.list('ann')], [500, []])

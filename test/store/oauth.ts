@@ -14,7 +14,7 @@ export function storeOAuth(promises: Promises): void {
       const [one, other] = [await open(), await open()]
       const { oauth } = one.read
       await one.write('relaxed', {}, async (tx) => {
-        await tx.accounts.insert(accountRow('ann'))
+        await tx.rows.insert('accounts', accountRow('ann'))
         await tx.oauth.save(record('token'))
         await tx.oauth.save(record('token', { payload: { a: 1 }, expiresAt: 200 }))
         await tx.oauth.save(record('grant', { kind: 'Grant', createdAt: 2 }))

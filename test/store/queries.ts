@@ -33,7 +33,7 @@ export function storeQueries(promises: Promises): void {
     const arrivals = stored.map((one, fileNumber) => ({ ...one, versionId: 'v1', fileNumber }))
     const files = stored.map(({ hash, size }) => ({ path: hash, size, contentType: 'text/plain', hash }))
     await store.write('durable', {}, async (tx) => {
-      await tx.versions.insert(versionRow('v1', 'a-site', { state: 'pending', files }))
+      await tx.rows.insert('versions', versionRow('v1', 'a-site', { state: 'pending', files }))
       assert.deepEqual(await tx.versions.recordArrivals(arrivals), [])
     })
     assert.equal((await store.read.versions.listArrivals('v1')).length, 2500)
@@ -95,17 +95,27 @@ export function storeQueries(promises: Promises): void {
       const many = Array.from({ length: 30 }, (_, number) => blob(number))
       const staged = Array.from({ length: 30 }, (_, number) => blob(`staged ${number}`))
       await write('durable', {}, async (tx) => {
-        await tx.versions.insert(versionRow('v1', 'a-site', { files: many.map((hash) => file(hash)) }))
-        await tx.versions.insert(versionRow('v2', 'a-site', { injectedDocumentHash: blob('document') }))
-        await tx.versions.insert(
+        await tx.rows.insert(
+          'versions',
+          versionRow('v1', 'a-site', { files: many.map((hash) => file(hash)) }),
+        )
+        await tx.rows.insert(
+          'versions',
+          versionRow('v2', 'a-site', { injectedDocumentHash: blob('document') }),
+        )
+        await tx.rows.insert(
+          'versions',
           versionRow('v3', 'a-site', { files: [file(blob('newest'), blob('a path'))] }),
         )
-        await tx.versions.insert(versionRow('v4', 'another-site', { files: [file(blob('elsewhere'))] }))
+        await tx.rows.insert(
+          'versions',
+          versionRow('v4', 'another-site', { files: [file(blob('elsewhere'))] }),
+        )
         const pending = { state: 'pending', files: staged.map((hash) => file(hash)) } as const
-        await tx.versions.insert(versionRow('v5', 'a-site', pending))
+        await tx.rows.insert('versions', versionRow('v5', 'a-site', pending))
         // More than a page.
         for (let number = 0; number < 12; number++)
-          await tx.versions.insert(versionRow(`w${number}`, 'a-site', { state: 'pending' }))
+          await tx.rows.insert('versions', versionRow(`w${number}`, 'a-site', { state: 'pending' }))
       })
       const found = async (...hashes: string[]) => {
         const needed = await read.versions.neededAmong('a-site', hashes)
@@ -144,7 +154,10 @@ function sweepQueries(promises: Promises): void {
         for (const [slug, keptUntil] of Object.entries({ later: 20, sooner: 10 })) {
           const trashed = { deletedAt: 5, deletionReason: 'deleted', keptUntil } as const
           await tx.sites.insert(siteRow(slug, { ownerId: 'owner', ...trashed }))
-          await tx.versions.insert(versionRow(`${slug}-draft`, slug, { state: 'ready', publishedAt: null }))
+          await tx.rows.insert(
+            'versions',
+            versionRow(`${slug}-draft`, slug, { state: 'ready', publishedAt: null }),
+          )
         }
         await tx.sites.insert(siteRow('shared', { ownerId: 'other' }))
         await tx.collaborators.add({ slug: 'shared', email: 'a@example.com', addedAt: 1 })
@@ -180,9 +193,9 @@ function sweepQueries(promises: Promises): void {
       await write('durable', {}, async (tx) => {
         for (const slug of ['live', 'drafts']) await tx.sites.insert(siteRow(slug))
         for (const id of ['v1', 'v2', 'v3'])
-          await tx.versions.insert(versionRow(id, 'live', { publishedAt: 1 }))
-        for (const id of ['v4', 'v5']) await tx.versions.insert(versionRow(id, 'drafts'))
-        await tx.versions.insert(versionRow('v6', 'drafts', { state: 'pending' }))
+          await tx.rows.insert('versions', versionRow(id, 'live', { publishedAt: 1 }))
+        for (const id of ['v4', 'v5']) await tx.rows.insert('versions', versionRow(id, 'drafts'))
+        await tx.rows.insert('versions', versionRow('v6', 'drafts', { state: 'pending' }))
       })
       const over = (versions: number, drafts: number, since = 0) =>
         read.versions.overVersionLimit({ versions, drafts, plans: ALL_PLANS }, since, 10)
@@ -199,9 +212,9 @@ function sweepQueries(promises: Promises): void {
         ['of-team', 'team'],
         ['anonymous', undefined],
       ] as const) {
-        if (plan) await tx.accounts.insert(accountRow(slug, { plan }))
+        if (plan) await tx.rows.insert('accounts', accountRow(slug, { plan }))
         await tx.sites.insert(siteRow(slug, { ownerId: plan ? slug : null }))
-        await tx.versions.insert(versionRow(slug, slug, { publishedAt: 1 }))
+        await tx.rows.insert('versions', versionRow(slug, slug, { publishedAt: 1 }))
       }
     })
     const over = (plans: KeptVersions['plans']) =>
@@ -219,7 +232,7 @@ function sweepQueries(promises: Promises): void {
         ['v3', 'one', 'ready'],
         ['v4', 'two', 'pending'],
       ] as const)
-        await tx.versions.insert(versionRow(id, slug, { state }))
+        await tx.rows.insert('versions', versionRow(id, slug, { state }))
     })
     assert.equal((await read.versions.newestPending('one'))?.id, 'v2')
     const newest = await read.versions.listNewestPending(['one', 'two', 'three'])

@@ -1,16 +1,6 @@
 import type { Queries } from '../../server/store/queries.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
-import { emptyCertificate } from '../../server/store/tables/certificates.ts'
-import {
-  accountRow,
-  domainRow,
-  oauthRow,
-  reportedSite,
-  siteRow,
-  suspension,
-  trustRow,
-  versionRow,
-} from './rows.ts'
+import { domainRow, oauthRow, reportedSite, siteRow, suspension, trustRow, versionRow } from './rows.ts'
 
 type Arguments = {
   [Group in keyof Queries]: {
@@ -23,13 +13,6 @@ type Arguments = {
 const blob = { hash: 'a new hash', size: 1, object: 'a new object', piecesHash: null }
 const encodings = { hash: 'hash 7', br: null, zstd: null, gzip: null }
 const notice = { kind: 'new-browser', browser: null, network: '', at: 1 } as const
-const noticeRow = { id: 'n', accountId: 'id 7', event: notice, createdAt: 1, attempts: 0, dueAt: 1 }
-const deviceSignIn = {
-  ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm', network: 'n' },
-  ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null, allowedBy: null },
-  scope: 'manage',
-  state: 'pending',
-} as const
 const figures = { id: 'n', bytes: 1, visits: 1, sites: 0, title: 't' }
 const activity = { width: 3_600_000, at: 0, name: 'visits', value: 1 }
 const repository = { issuer: 'issuer 7', repository: 'repository 7', repositoryId: '7' }
@@ -56,7 +39,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     byIds: [['id 7', 'id 8']],
     ids: ['id 7', 100],
     byEmail: ['email 7'],
-    insert: [accountRow('new')],
     update: ['id 7', { plan: 'hobby', limits: { sites: 7 }, suspension: suspension('r') }],
     administrators: [],
     markBeingDeleted: ['id 7', 1],
@@ -84,7 +66,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteExpiredTokens: [5, 100],
   },
   deviceSignIns: {
-    insert: [deviceSignIn],
     find: ['device_hash 7'],
     findPending: [['user_code_hash 7', 'user_code_hash 8'], 1],
     decide: [
@@ -150,7 +131,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     find: ['id 7'],
     header: ['id 7'],
     headers: [['id 7', 'id 8']],
-    insert: [versionRow('new', 'slug 7')],
     update: ['id 7', { isEncoded: true }],
     remove: ['id 100'],
     setThumbnail: ['id 7', 'h', Buffer.alloc(1)],
@@ -221,7 +201,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     nextToExpire: [],
     due: [50, 100, { withOrders: true }],
     names: ['domain 7', 100],
-    insert: [emptyCertificate('new')],
     update: ['domain 7', { dueAt: 1 }],
     reschedule: ['domain 7', 'c', schedule],
     missing: ['', 100],
@@ -284,12 +263,11 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteSite: ['slug 7'],
   },
   notices: {
-    add: [noticeRow],
+    add: [{ id: 'n', accountId: 'id 7', event: notice, createdAt: 1 }],
     find: ['id 7'],
     count: ['id 7', 'site-shared', 1],
     due: [50, 100],
     update: ['id 7', { attempts: 1, dueAt: null }],
-    insert: [noticeRow],
     postpone: [{ id: 'id 7', accountId: 'id 7', kind: 'site-shared' }, 50, 100],
     expiringSites: [500, 1, 100],
     failingDomains: [5000, 100],
@@ -329,18 +307,19 @@ export const QUERY_ARGUMENTS: Arguments = {
     list: ['open', { limit: 20, before: { lastAt: 500, site: 's' } }],
     unmailed: [50, 100],
     deleteBefore: [50, 100],
+    update: ['site 7', { state: 'open' }],
   },
   scans: {
     acceptedAmong: ['scanner 7', ['hash 7', 'hash 8'], 1],
     accept: ['s', ['h'], 1],
     deleteBefore: [50, 100],
   },
-  ticketKeys: { find: [1], put: [{ period: 1, key: 'k' }], dropBefore: [1] },
+  ticketKeys: { find: [1], update: [1, { key: 'k' }], dropBefore: [1] },
   sharedSettings: {
     list: [],
     addMissing: [[{ name: 'n', fingerprint: 'f' }]],
   },
-  operatorSettings: { find: ['banner'], put: ['banner', {}], remove: ['banner'] },
+  operatorSettings: { find: ['banner'], put: ['banner', {}] },
   references: {
     heldBeside: ['slug 7', 'id 8', ['hash 7']],
     sum: ['slug 7', 'id 7'],

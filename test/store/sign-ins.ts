@@ -27,7 +27,7 @@ export function storeSignIns(promises: Promises): void {
   promises('expired rows are deleted, and no others', async (open) => {
     const store = await open()
     await store.write('durable', {}, async (tx) => {
-      await tx.accounts.insert(accountRow('ann'))
+      await tx.rows.insert('accounts', accountRow('ann'))
       for (const [name, expiresAt] of Object.entries({ over: 1000, 'over too': 999, valid: 1001 })) {
         await tx.rows.insert('sign_in_codes', codeRow(name, { email: name, expiresAt }))
         await tx.rows.insert('sessions', sessionRow(name, { expiresAt }))

@@ -30,9 +30,9 @@ test('a move that was stopped while it copied rows continues with the rows that 
   }
   await using _ = await openStore(target.address)
   await write(async (tx) => {
-    await tx.accounts.insert(accountRow('ann'))
+    await tx.rows.insert('accounts', accountRow('ann'))
     for (const slug of ['changed', 'kept']) await tx.sites.insert(siteRow(slug, { title: 'one' }))
-    for (const id of ['v1', 'v2']) await tx.versions.insert(versionRow(id, 'kept'))
+    for (const id of ['v1', 'v2']) await tx.rows.insert('versions', versionRow(id, 'kept'))
   })
   assert.deepEqual(await copyRows(), {
     count: 5,
@@ -41,7 +41,7 @@ test('a move that was stopped while it copied rows continues with the rows that 
     versions: ['v1', 'v2'],
   })
   await write(async (tx) => {
-    await tx.accounts.insert(accountRow('bob'))
+    await tx.rows.insert('accounts', accountRow('bob'))
     await tx.sites.update('changed', { title: 'two' })
     await tx.versions.remove('v1')
   })

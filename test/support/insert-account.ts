@@ -11,7 +11,7 @@ export async function insertAccount(
   const key = `sl_live_${hashToken(id).slice(0, 32)}`
   await using store = await openStore(databaseUrl)
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert(accountRow(id, change))
+    await tx.rows.insert('accounts', accountRow(id, change))
     const scope = change?.administratorSince ? 'admin' : 'manage'
     await tx.rows.insert('named_keys', keyRow(hashToken(key), { accountId: id, scope }))
   })

@@ -37,7 +37,7 @@ async function withSelector(
   await real.write('durable', {}, async (tx) => {
     await tx.domains.insert(domainRow(NAME, { status: 'active' }))
     const sealed = secretBox.encrypt(key, `certificate ${NAME}`)
-    await tx.certificates.insert(certificateRow(NAME, { ...LASTING, chain, key: sealed }))
+    await tx.rows.insert('certificates', certificateRow(NAME, { ...LASTING, chain, key: sealed }))
   })
   const store = new WatchedStore(real)
   const log = makeLog({ level: 'error', text: true, write: () => undefined })

@@ -109,7 +109,7 @@ export class SecureService implements AsyncDisposable {
     await this.change([name], async (tx) => {
       // The service may have inserted rows for its own names.
       const isKnown = (await tx.certificates.find(name)) !== undefined
-      await (isKnown ? tx.certificates.update(name, whole) : tx.certificates.insert(whole))
+      await (isKnown ? tx.certificates.update(name, whole) : tx.rows.insert('certificates', whole))
     })
   }
 

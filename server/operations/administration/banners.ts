@@ -71,7 +71,7 @@ export class Banners extends Component<Pick<Parts, 'store' | 'clock'>> {
 
   async clear(actor: AuditActor): Promise<void> {
     await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
-      if (!(await tx.operatorSettings.remove('banner'))) return
+      if (!(await tx.rows.remove('operator_settings', { name: 'banner' }))) return
       await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)
       await tx.audit.add({ at: this.parts.clock(), actor, action: 'banner.clear', target: 'banner' })
     })

@@ -44,8 +44,4 @@ export class OperatorSettingQueries extends QueryGroup {
   put(name: OperatorSettingName, given: object): Promise<void> {
     return this.#rows.put({ name, value: JSON.stringify(given) })
   }
-
-  async remove(name: OperatorSettingName): Promise<boolean> {
-    return (await this.#rows.remove({ name })) > 0
-  }
 }

@@ -8,7 +8,6 @@ import {
   type CountedRequest,
   certificateSummary,
   type StoredChallenge,
-  type TicketKey,
   toNameSet,
 } from '../tables/certificates.ts'
 
@@ -361,18 +360,8 @@ export class AcmeQueries extends QueryGroup {
   }
 }
 
-export class TicketKeyQueries extends QueryGroup {
-  readonly #rows = this.rows('ticket_keys')
-
-  find(period: number): Promise<TicketKey | undefined> {
-    return this.#rows.find({ period })
-  }
-
-  put(key: TicketKey): Promise<void> {
-    return this.#rows.put(key)
-  }
-
+export class TicketKeyQueries extends keyedQueries('ticket_keys', 'period') {
   async dropBefore(period: number): Promise<void> {
-    await this.#rows.remove((all) => all.where('period', '<', period))
+    await this.table.remove((all) => all.where('period', '<', period))
   }
 }

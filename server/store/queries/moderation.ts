@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { QueryGroup } from '../rows.ts'
+import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Block, BlockKind, ReportedSite, ReportState } from '../tables/moderation.ts'
 
 export class BlockQueries extends QueryGroup {
@@ -28,16 +28,10 @@ export class BlockQueries extends QueryGroup {
   }
 }
 
-export class ReportQueries extends QueryGroup {
-  readonly #rows = this.rows('reports')
-
-  find(site: string): Promise<ReportedSite | undefined> {
-    return this.#rows.find({ site })
-  }
-
+export class ReportQueries extends keyedQueries('reports', 'site') {
   /** Open ones of these sites, with an action on them or with their deletion. */
   async markActed(sites: readonly string[], now: number): Promise<void> {
-    await this.#rows.update({ site: sites, state: 'open' }, { state: 'acted', decidedAt: now })
+    await this.table.update({ site: sites, state: 'open' }, { state: 'acted', decidedAt: now })
   }
 
   /** Those in a state, the last reported site first. `before` is the last one of the page before. */
@@ -45,7 +39,7 @@ export class ReportQueries extends QueryGroup {
     state: ReportState,
     { limit, before }: { limit: number; before?: Pick<ReportedSite, 'lastAt' | 'site'> | undefined },
   ): Promise<ReportedSite[]> {
-    return this.#rows.list((all) => {
+    return this.table.list((all) => {
       const page = all
         .where('state', '=', state)
         .orderBy('last_at', 'desc')
@@ -61,7 +55,7 @@ export class ReportQueries extends QueryGroup {
    * reported site first: a flood of reports does not delay the notification of later ones.
    */
   unmailed(mailedBefore: number, limit: number): Promise<ReportedSite[]> {
-    return this.#rows.list((all) =>
+    return this.table.list((all) =>
       all
         // Written literally, because it must match a partial index.
         .where(sql<boolean>`state = 'open' and count > mailed_count`)
@@ -72,6 +66,6 @@ export class ReportQueries extends QueryGroup {
   }
 
   deleteBefore(lastAt: number, limit: number): Promise<number> {
-    return this.#rows.removeFirst(limit, (all) => all.where('last_at', '<', lastAt))
+    return this.table.removeFirst(limit, (all) => all.where('last_at', '<', lastAt))
   }
 }

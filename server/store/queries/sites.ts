@@ -4,7 +4,6 @@ import { keyedQueries, QueryGroup } from '../rows.ts'
 import { type Collaborator, emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
 import { isPostgres } from './blobs.ts'
-import { VersionQueries } from './versions.ts'
 
 /** Tables whose rows belong to a site by its slug. */
 const SITE_TABLES = [
@@ -43,7 +42,7 @@ interface OwnerPage {
 /** Deleted sites are found too: their slugs are retired forever. */
 export class SiteQueries extends keyedQueries('sites', 'slug') {
   /** Includes its first version, if it has one. Rejects when the slug was ever used. */
-  override async insert(site: Site, version?: Version): Promise<void> {
+  async insert(site: Site, version?: Version): Promise<void> {
     if (version && isPostgres(this.db))
       await this.db
         .with('site', (db) => db.insertInto('sites').values(siteTable.toRow(site)))
@@ -52,7 +51,7 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
         .execute()
     else {
       await this.table.insert(site)
-      if (version) await new VersionQueries(this.db).insert(version)
+      if (version) await this.rows('versions').insert(version)
     }
   }
 
