@@ -91,7 +91,7 @@ export class RateLimits extends Component<LimitsParts> {
     const exhaust = (one: string) =>
       this.#exhausted.size < MAX_EXHAUSTED_CALLERS && this.#exhausted.set(one, 0)
     let count = await add(key)
-    // One network counts for its neighbours within its own limit only.
+    // One network counts for its neighbors within its own limit only.
     if (shared !== undefined && count <= limit && (await add(shared)) > MAX_NETWORKS * limit) {
       exhaust(shared)
       count = limit + 1
