@@ -1,5 +1,4 @@
 import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
-import type { Tally } from '../../packages/http-server/clients/tally.ts'
 import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
@@ -85,11 +84,11 @@ export class Quotas extends Component<QuotasOptions> {
   async assertRoom(
     read: Queries,
     site: SiteHolder,
-    { sent, siteBytes }: { sent: Pick<Tally, 'of'>; siteBytes: number },
+    { sent, siteBytes }: { sent: ReadonlyMap<string, number>; siteBytes: number },
   ): Promise<void> {
     const { ownerId } = site
     for (const quota of await this.#listQuotas(read, site)) {
-      const change = { bytes: sent.of(quota.holder), sites: 0 }
+      const change = { bytes: sent.get(quota.holder) ?? 0, sites: 0 }
       if (ownerId !== null) {
         const limit = 2 * Math.max(quota.limits.bytes, siteBytes)
         if (change.bytes > limit) throw tooMuchAtOnce(limit)

@@ -344,7 +344,9 @@ class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>
         if (unchecked < BYTES_PER_CHECK) return
         unchecked = 0
         const { store, quotas } = this.parts
-        await quotas.assertRoom(store.read, holder, { sent: this.#received, siteBytes })
+        // As of now: what arrives while the store answers must not refuse the archives before it.
+        const sent = new Map(holders.map((key) => [key, this.#received.of(key)]))
+        await quotas.assertRoom(store.read, holder, { sent, siteBytes })
       },
       [Symbol.dispose]: () => {
         if (own > 0) count(-own)
