@@ -478,6 +478,9 @@ test('all networks of a /48 share 20 times the limit of signing in, and those of
     statuses.push(await register(`2001:db8:1:${network.toString(16)}::1`))
   assert.deepEqual([new Set(statuses.slice(0, 40)), statuses[40]], [new Set([400]), 429])
   assert.equal(await register('2001:db8:2:1::1'), 400)
+  // What one network sends beyond its own limit is not that of the others.
+  await Promise.all(Array.from({ length: 60 }, () => register('2001:db8:3:1::1')))
+  assert.equal(await register('2001:db8:3:2::1'), 400)
 })
 
 test('a page of another origin does not use up the sign-in requests of the network of its visitor', async () => {

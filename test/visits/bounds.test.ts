@@ -218,6 +218,17 @@ test('the names of a day are limited by their length, and a known one does not c
   assert.equal(await visit('/c'), 5)
 })
 
+test('a name that was dropped among the least requested and comes back counts once', async () => {
+  await using one = await openRecorder({ maxUnitsPerDay: 3000 })
+  for (let write = 0; write < 30; write++) {
+    one.visit(1)
+    for (let number = 0; number < 500; number++)
+      one.recorder.site('a-site')!.name('path', `/${(write % 3) * 500 + number}`)!.requests++
+    await one.recorder.flush()
+  }
+  assert.deepEqual(one.messages, [])
+})
+
 test('more sites than the buffer holds are written before any is dropped', async () => {
   await using one = await openRecorder()
   for (let number = 0; number <= BUFFER_LIMITS.sites; number++) {
