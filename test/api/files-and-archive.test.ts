@@ -115,7 +115,7 @@ describe('a whole version', () => {
   })
 
   test('is a zip that other programs unpack to the same files', requires('archivers'), async () => {
-    const files = { ...contents, 'ä/日本.txt': 'names', 'big.bin': randomBytes(3_000_000) }
+    const files = { ...contents, 'ä/日本.txt': 'names', 'big.bin': randomBytes(3_000_000), 'c:.txt': 'drive' }
     const { slug } = await api.publish(owner.client, files)
     const answer = await owner.request('GET', `/api/v1/publish/${slug}/archive?format=zip`)
     assert.deepEqual([answer.status, answer.headers['content-type']], [200, 'application/zip'])
