@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import type { RequestListener } from 'node:http'
-import type { Provider } from 'oidc-provider'
+import type { ClientMetadata, Configuration, ErrorOut, Provider, ResourceServer } from 'oidc-provider'
 import { DEVICE_GRANT_TYPE } from '../../../protocol/api/device.ts'
 import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
@@ -57,21 +57,20 @@ export async function openAuthorizationServer(
   provider.proxy = true
   // Checked by `isRedirectUri`. The library would let the port differ for native programs only, and refuse
   // `https://localhost` for them.
-  provider.Client.Schema.prototype.redirectUris = () => undefined
+  const { Schema } = provider.Client as unknown as { Schema: new () => object }
+  Object.assign(Schema.prototype, { redirectUris: () => undefined })
   // Makes the library accept the name. The service handles its requests itself (`DeviceSignIns`).
   provider.registerGrantType(DEVICE_GRANT_TYPE, () => Promise.reject(new errors.InvalidGrant()))
-  nameGrants(Provider, provider, refreshTokens)
+  Object.assign(provider.RefreshToken.prototype, {
+    generateTokenId(this: { grantId: string }) {
+      const replaced = Provider.ctx?.oidc.entities.RotatedRefreshToken
+      return refreshTokens.create(oauthIdHash('Grant', this.grantId), replaced?.jti)
+    },
+  })
   return { provider, handle: provider.callback() }
 }
 
-function nameGrants(library: typeof Provider, { RefreshToken }: Provider, tokens: RefreshTokens): void {
-  RefreshToken.prototype.generateTokenId = function () {
-    const replaced = library.ctx?.oidc.entities.RotatedRefreshToken
-    return tokens.create(oauthIdHash('Grant', this.grantId), replaced?.jti)
-  }
-}
-
-function settings({ resource, cookies, clients, secret, store }: AuthorizationServerOptions): object {
+function settings({ resource, cookies, clients, secret, store }: AuthorizationServerOptions): Configuration {
   return {
     clients: clients.map(describeClient),
     routes: OAUTH_ROUTES,
@@ -107,8 +106,8 @@ function settings({ resource, cookies, clients, secret, store }: AuthorizationSe
       RefreshToken: REFRESH_TOKEN_LIFETIME_SECONDS,
       Session: INTERACTION_LIFETIME_SECONDS,
     },
-    interactions: { url: (_: unknown, { uid }: { uid: string }) => `/authorize/${uid}` },
-    findAccount: async (_: unknown, accountId: string) => {
+    interactions: { url: (_, { uid }) => `/authorize/${uid}` },
+    findAccount: async (_, accountId) => {
       const account = await store.read.accounts.find(accountId)
       return account && { accountId, claims: async () => ({ sub: accountId }) }
     },
@@ -125,13 +124,13 @@ function settings({ resource, cookies, clients, secret, store }: AuthorizationSe
         enabled: true,
         defaultResource: () => resource,
         useGrantedResource: () => true,
-        getResourceServerInfo: (_: unknown, indicator: string) => resourceServer(indicator, resource),
+        getResourceServerInfo: (_, indicator) => resourceServer(indicator, resource),
       },
     },
   }
 }
 
-function describeClient({ id, name, redirectUris }: KnownClient): object {
+function describeClient({ id, name, redirectUris }: KnownClient): ClientMetadata {
   return {
     ...{ client_id: id, client_name: name, redirect_uris: redirectUris, application_type: 'native' },
     grant_types: ['authorization_code', 'refresh_token'],
@@ -139,7 +138,7 @@ function describeClient({ id, name, redirectUris }: KnownClient): object {
 }
 
 /** Tokens are for one resource, and for no other (RFC 8707). */
-async function resourceServer(indicator: string, resource: string): Promise<object> {
+async function resourceServer(indicator: string, resource: string): Promise<ResourceServer> {
   const { errors } = await import('oidc-provider')
   if (indicator !== resource) throw new errors.InvalidTarget()
   return {
@@ -152,8 +151,8 @@ async function resourceServer(indicator: string, resource: string): Promise<obje
 
 /** Renders an error that has no program to return to. */
 function renderError(
-  context: { type: string; body: string },
-  { error, error_description: description }: { error: string; error_description?: string },
+  context: { type: string; body: unknown },
+  { error, error_description: description }: ErrorOut,
 ): void {
   context.type = 'text/plain'
   context.body = `${error}: ${description ?? ''}`

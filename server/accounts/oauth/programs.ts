@@ -32,6 +32,13 @@ const GRANT_PARAMETERS = [
   ['code', 'AuthorizationCode'],
 ] as const
 
+/** RFC 6749, 4.1.1, after the library's checks. */
+interface AuthorizationParameters {
+  client_id: string
+  redirect_uri: string
+  scope?: string
+}
+
 export interface ProgramCaller {
   account: Account
   grant: Grant
@@ -119,11 +126,11 @@ export class Programs extends Component<AuthorizationServerOptions> {
   ): Promise<AuthorizationResult> {
     const { resource, store, clock } = this.parts
     const { provider } = await this.server()
-    const interaction = await this.#interaction(id, cookie)
+    const { interaction, params } = await this.#interaction(id, cookie)
     await this.#decideOnce(account, id)
     if (allow) {
-      const grant = new provider.Grant({ accountId: account.id, clientId: interaction.params.client_id })
-      grant.addResourceScope(resource, scopesUpTo(widest(interaction.params.scope)))
+      const grant = new provider.Grant({ accountId: account.id, clientId: params.client_id })
+      grant.addResourceScope(resource, scopesUpTo(widest(params.scope)))
       const grantId = await grant.save()
       const saved = (await store.read.oauth.find(oauthIdHash('Grant', grantId), clock()))!
       const record = { ...saved, payload: { ...saved.payload, allowedBy } }
@@ -165,7 +172,7 @@ export class Programs extends Component<AuthorizationServerOptions> {
     const { provider } = await this.server()
     const interaction =
       cookie !== undefined && constantTimeEqual(cookie, id) ? await provider.Interaction.find(id) : undefined
-    if (interaction) return interaction
+    if (interaction) return { interaction, params: interaction.params as unknown as AuthorizationParameters }
     throw new ApiError('NOT_FOUND', 'This request of a program has expired, or began in another browser', {
       hint: 'Connect again in the program.',
     })
