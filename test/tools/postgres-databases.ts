@@ -16,7 +16,7 @@ export interface BorrowedDatabase extends AsyncDisposable {
 }
 
 /** Rows that the migrations or the change feed of an open store have added. */
-const KEPT_TABLES = ['applied_migrations', 'schema_compatibility', 'changes_trimmed', 'feed_epoch']
+const KEPT_TABLES = ['applied_migrations', 'schema_compatibility', 'feed_epoch']
 
 /** Cheaper than TRUNCATE for few rows: it creates no files, and keeps the plans of open connections. */
 const CLEAR = `do $$

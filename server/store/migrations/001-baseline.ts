@@ -622,8 +622,8 @@ const NUMBERED_CHANGES = `
   )`
 
 /**
- * See `postgres/change-feed.ts`. All changes up to the transaction in `changes_trimmed` may have been deleted. Crash
- * recovery and promotion empty the unlogged table `feed_epoch`; after both, ids of transactions may be given out again.
+ * See `postgres/change-feed.ts`. Crash recovery and promotion empty the unlogged table `feed_epoch`; after both, ids of
+ * transactions may be given out again.
  */
 const SNAPSHOT_CHANGES = `
   create table changes (
@@ -634,12 +634,6 @@ const SNAPSHOT_CHANGES = `
   );
   create index changes_by_xid on changes (xid);
   create index changes_by_time on changes (at);
-
-  create table changes_trimmed (
-    only_row boolean primary key default true check (only_row),
-    xid xid8 not null
-  );
-  insert into changes_trimmed (xid) values ('0');
 
   create unlogged table feed_epoch (
     only_row boolean primary key default true check (only_row),

@@ -28,13 +28,15 @@ const NOTIFY_INTERVAL_MS = 10
 const MIN_POLL_INTERVAL_MS = 10
 
 const RETENTION = '1 hour'
+/** By the clock of the database, between two polls. A transaction that inserted a change before this time has ended. */
+const MAX_SILENCE_MS = 50 * 60_000
 const TRIM_INTERVAL_MS = 10 * 60_000
 const TRIM_TIMEOUT_MS = 10_000
 
 interface PollRow {
   seen: string
   epoch: string | null
-  missed: boolean
+  now: number
   changes: [xid: string, name: string, effect: string][]
 }
 
@@ -55,6 +57,7 @@ export class ChangeFeed extends Component<ChangeFeedOptions> implements AsyncDis
   #connection: (Connection & Disposable) | undefined
   #snapshot: string | undefined
   #epoch: string | undefined
+  #readAt = 0
   #polling: Promise<void> | undefined
   #polledAt = performance.now()
   #clockOffsetMs = 0
@@ -129,7 +132,8 @@ export class ChangeFeed extends Component<ChangeFeedOptions> implements AsyncDis
     this.#clockOffsetMs = row.clockOffsetMs
     const epoch = row.epoch ?? (await this.#beginEpoch())
     const isSame = row.epoch !== null && row.epoch === this.#epoch
-    const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
+    const mayHaveMissed = row.now - this.#readAt > MAX_SILENCE_MS
+    const isComplete = isSame && !mayHaveMissed && row.changes.length <= MAX_CHANGES_PER_POLL
     // No poll returns those that this one did not read. A crash may have lost some, whose ids are assigned again.
     if (this.#snapshot !== undefined && !isComplete) this.#own.clear()
     const others = new ChangeSet()
@@ -142,6 +146,7 @@ export class ChangeFeed extends Component<ChangeFeedOptions> implements AsyncDis
     }
     this.#snapshot = row.seen
     this.#epoch = epoch
+    this.#readAt = row.now
   }
 
   async #connect(): Promise<Connection> {
@@ -226,10 +231,8 @@ class ChangeTrimmer extends Component<Pick<ChangeFeedOptions, 'pool'>> {
     if (performance.now() - this.#trimmedAt < TRIM_INTERVAL_MS) return
     this.#trimmedAt = performance.now()
     const text = `
-      with gone as (delete from changes where at < clock_timestamp() - interval '${RETENTION}' returning xid)
-      update changes_trimmed
-      set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))
-      returning set_config('synchronous_commit', 'off', true)`
+      with gone as (delete from changes where at < clock_timestamp() - interval '${RETENTION}')
+      select set_config('synchronous_commit', 'off', true)`
     const trimming = this.parts.pool.use(
       (connection) => connection.query({ text }, TRIM_TIMEOUT_MS),
       'transaction',
@@ -239,7 +242,10 @@ class ChangeTrimmer extends Component<Pick<ChangeFeedOptions, 'pool'>> {
   }
 }
 
-/** The changes since a snapshot, and the clock of the database as an offset from the monotonic clock. */
+/**
+ * The changes since a snapshot, and the clock of the database as an offset from the monotonic clock. Changes that came
+ * with a dump of another cluster may have ids that this one has not reached.
+ */
 async function readChanges(
   connection: Connection,
   snapshot: string | undefined,
@@ -249,17 +255,17 @@ async function readChanges(
     select pg_current_snapshot()::text as seen,
       (select id from feed_epoch) as epoch,
       extract(epoch from clock_timestamp())::float8 * 1000 as now,
-      (select xid >= pg_snapshot_xmin($1::pg_snapshot) from changes_trimmed) as missed,
       (select coalesce(json_agg(json_build_array(xid::text, name, effect)), '[]') from (
         select xid, name, effect from changes
-        where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
+        where xid = any(array(select pg_snapshot_xip($1::pg_snapshot)))
+          or (xid >= pg_snapshot_xmax($1::pg_snapshot) and xid < pg_snapshot_xmax(pg_current_snapshot()))
         limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
   // Without a snapshot nothing has been cached yet, so that no earlier change matters.
   const values = [snapshot ?? (await currentSnapshot(connection, timeoutMs))]
   // Planning costs as much as the execution.
   const query = { text, values, ...(connection.isSession && { name: 'changes' }) }
   const sentAt = performance.now()
-  const { rows } = await connection.query<PollRow & { now: number }>(query, timeoutMs)
+  const { rows } = await connection.query<PollRow>(query, timeoutMs)
   const [row] = rows
   // The database read its clock half a round trip ago, as far as can be known.
   return { ...row!, clockOffsetMs: row!.now - (sentAt + performance.now()) / 2 }
