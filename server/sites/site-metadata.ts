@@ -13,6 +13,7 @@ import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
+import { validationError } from '../lib/errors.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { NO_METADATA, type Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
@@ -61,11 +62,18 @@ export function validateMessage(message: unknown): FieldError[] {
   return isStorable(message) ? [] : [{ field: 'message', message: UNSTORABLE }]
 }
 
-export const UNSTORABLE = 'must not contain null characters or unpaired surrogates'
+const UNSTORABLE = 'must not contain null characters or unpaired surrogates'
 
 /** PostgreSQL stores neither; other engines would replace or keep them. */
-export function isStorable(text: string): boolean {
+function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
+}
+
+/** VALIDATION_ERROR for texts that PostgreSQL does not store, or not within JSON. */
+export function assertStorable(fields: object): void {
+  const wrong = Object.entries(fields).filter(([, text]) => typeof text === 'string' && !isStorable(text))
+  if (wrong.length === 0) return
+  throw validationError(wrong.map(([field]) => ({ field, message: UNSTORABLE })))
 }
 
 export function hasImage(files: readonly FileEntry[], path: string): boolean {

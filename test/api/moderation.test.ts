@@ -49,6 +49,8 @@ describe('a suspended site', () => {
     const statement = { ...REASON, publicReason: 'Deceptive', note: 'ticket 7' }
     await call('PUT', `sites/${slug}/suspension`, statement)
     assert.deepEqual((await lastAudit()).details, statement)
+    for (const target of [`sites/${slug}`, `accounts/${await accountId(owner.email)}`])
+      assertInvalid(await admin('PUT', `${target}/suspension`, { ...statement, note: 'half \ud83d' }), 'note')
     await api.sweep('emails')
     const mails = await mailsTo(api, owner.email)
     assert.ok(!mails.some((mail) => mail.includes(statement.note)), 'the note is for operators')

@@ -1,6 +1,7 @@
 import { noAccount, requireAccountOf } from '../../accounts/administrators.ts'
 import { Component } from '../../lib/component.ts'
 import type { Parts } from '../../parts.ts'
+import { assertStorable } from '../../sites/site-metadata.ts'
 import type { WriteTransaction } from '../../store/store.ts'
 import type { Account, Suspension } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
@@ -83,13 +84,14 @@ export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
   }
 }
 
-/** A repeated suspension keeps its beginning. */
+/** A repeated suspension keeps its beginning. VALIDATION_ERROR. */
 function toSuspension(
   statement: Statement | undefined,
   { suspension }: Pick<Site, 'suspension'>,
   now: number,
 ): Suspension | null {
   if (!statement) return null
+  assertStorable(statement)
   const { reason, publicReason = null, note = null } = statement
   return { reason, publicReason, note, since: suspension?.since ?? now }
 }

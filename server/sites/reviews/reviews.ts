@@ -26,7 +26,7 @@ import { formatNumber } from '../../../protocol/format.ts'
 import { givesLastingAccess, requireAccount, requireKeyHash } from '../../accounts/authorization.ts'
 import { ChangeWaits } from '../../lib/change-waits.ts'
 import { Component } from '../../lib/component.ts'
-import { ApiError, invalidField, validationError } from '../../lib/errors.ts'
+import { ApiError, invalidField } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { hashToken, isId, newId, newSessionToken, Signer } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
@@ -41,7 +41,7 @@ import type {
 import { counterWindow } from '../../store/tables/usage.ts'
 import { reviewedHash } from '../preview.ts'
 import { PreviewTokens } from '../preview-links.ts'
-import { isStorable, UNSTORABLE } from '../site-metadata.ts'
+import { assertStorable } from '../site-metadata.ts'
 import { endFrames, type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
 
 /** Text of a review, so that a response with all of it has a bound. */
@@ -172,8 +172,8 @@ export class Reviews extends Component<ReviewParts> {
     subject: ReviewSubject,
     { versionId, place, text, name }: ThreadRequest,
   ): Promise<ReviewThread> {
-    assertWords({ ...place })
-    assertWords({ text, name })
+    assertStorable({ ...place })
+    assertStorable({ text, name })
     if (!isId(versionId)) throw invalidField('versionId', 'must be the id of a version')
     return this.#write(caller, subject, async (tx, access, now) => {
       const author = authorOf(caller, access, name)
@@ -197,7 +197,7 @@ export class Reviews extends Component<ReviewParts> {
     id: string,
     { text, status, name }: ThreadChange,
   ): Promise<ReviewThread> {
-    assertWords({ text, name })
+    assertStorable({ text, name })
     if (text === undefined && status === undefined) throw invalidField('text', 'is required, or status')
     return this.#write(caller, subject, async (tx, access, now) => {
       const thread = await tx.reviews.thread(subject, id)
@@ -231,7 +231,7 @@ export class Reviews extends Component<ReviewParts> {
     subject: ReviewSubject,
     { decision, versionId, note, name }: DecisionRequest,
   ): Promise<ReviewDecision> {
-    assertWords({ note, name })
+    assertStorable({ note, name })
     return this.#write(caller, subject, async (tx, access, now) => {
       const { version, role } = access
       if (!access.mayDecide)
@@ -361,13 +361,6 @@ function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name: strin
   const known = name?.trim() || (role === 'guest' ? undefined : account?.email.split('@')[0])
   if (known) return { name: known, role }
   throw invalidField('name', 'is required of reviewers without an account')
-}
-
-/** Text that no engine stores, such as a null character, is an error of the caller. */
-function assertWords(fields: Record<string, string | number | undefined>): void {
-  const wrong = Object.entries(fields).filter(([, text]) => typeof text === 'string' && !isStorable(text))
-  if (wrong.length === 0) return
-  throw validationError(wrong.map(([field]) => ({ field, message: UNSTORABLE })))
 }
 
 /** Deletes the oldest resolved threads, other than the one of a reply. QUOTA_EXCEEDED when the rest fills the review. */
