@@ -275,6 +275,21 @@ test('every stored file is compared with its hash once in the time that the dail
   }
   await assert.rejects(runOnce(verification, refusing), /refused/)
   assert.equal(verified.splice(0).length, 201)
+  // On its schedule a run is repeated, and then counts what it cannot read again.
+  const runNext = async (from = refusing) => {
+    clock.now += DAY_MS
+    const counted = counter.value
+    await verification.run(
+      { ...from, config: { ...from.config, verifyDaily: { percent: 1e5 } } },
+      { since: 1 },
+    )
+    return counter.value - counted
+  }
+  await runNext(options)
+  await assert.rejects(runNext(), /refused/)
+  assert.equal(await runNext(), 4, 'it and those that are lost')
+  assert.equal(await runNext(options), 3)
+  verified.length = 0
   refused.clear()
   await assert.rejects(runOnce(verification, refusing), /refused/)
   assert.equal(verified.length, 10)
