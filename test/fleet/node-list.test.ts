@@ -31,8 +31,13 @@ test('a node whose disk is full is not ready while another has room, and is agai
       },
     }
   }
-  const [one, other] = [start('one:80'), start('other:80')]
+  const [one, worker] = [start('one:80'), start('one:81')]
   await one.fill(true)
+  await worker.fill(false)
+  for (let reports = 0; reports < 2; reports++) await one.fill(true)
+  assert.equal(one.reporter.isReplaceable, false, 'another process has the same disk')
+  await worker.fill(true)
+  const other = start('other:80')
   while (!one.reporter.isReplaceable) await other.fill(false)
   await other.fill(true)
   while (one.reporter.isReplaceable) await turn()

@@ -129,10 +129,17 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
     return []
   }
 
+  /** Processes of one machine have the same disk. */
   #canReplace(other: NodeReport): boolean {
     if (this.#fullAt === undefined || isSilent(other, this.parts.store.clock())) return false
+    if (machineOf(other.host) === machineOf(this.parts.host)) return false
     return other.seenAt >= this.#fullAt && !isDiskFull(other.numbers)
   }
+}
+
+/** A host has the port of the service. */
+function machineOf(host: string): string {
+  return host.replace(/:\d+$/, '')
 }
 
 function isDiskFull(numbers: NodeReport['numbers']): boolean {
