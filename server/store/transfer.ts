@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
+import { toBatches } from '../lib/batches.ts'
 import { Component } from '../lib/component.ts'
 import { toEncodingLocations, toEncodingRow, toLocation } from './queries/blob-records.ts'
 import { Rows } from './rows.ts'
@@ -31,6 +32,9 @@ const COPIED = (Object.keys(TABLES) as TableName[]).filter((table) => !NOT_COPIE
 
 const ROWS_PER_PAGE = 200
 const VERSIONS_PER_PAGE = 20
+
+/** Of the files whose rows are written together: an interrupted transfer copies at most these again. */
+const MAX_UNRECORDED_BYTES = 2 ** 30
 
 /** Why rows cannot be copied out of a database, or into it. */
 export class DatabaseInUseError extends Error {
@@ -79,19 +83,21 @@ export class Transfer {
   ): Promise<void> {
     for await (const page of pages<Schema['blobs']>(this.#source, 'blobs')) {
       const present = await this.#objectsOf('blobs', page)
-      const missing = page.filter(({ hash, object }) => object !== null && !present.get(hash))
-      const stored = await copy(
-        missing.map((row) => toLocation(row)!),
-        page.length - missing.length,
-      )
-      const byHash = new Map(stored.map((blob) => [blob.hash, blob]))
-      const rows = page.map((row) => {
-        const { object, piecesHash } = byHash.get(row.hash) ?? {}
-        if (object !== undefined) return { ...row, object, pieces_hash: piecesHash ?? null }
-        if (present.get(row.hash)) return { ...row, object: null, pieces_hash: null }
-        return { ...row, damaged_object: row.object }
-      })
-      await this.#putBlobs(rows)
+      for (const batch of toBatches(page, { maxBytes: MAX_UNRECORDED_BYTES })) {
+        const missing = batch.filter(({ hash, object }) => object !== null && !present.get(hash))
+        const stored = await copy(
+          missing.map((row) => toLocation(row)!),
+          batch.length - missing.length,
+        )
+        const byHash = new Map(stored.map((blob) => [blob.hash, blob]))
+        const rows = batch.map((row) => {
+          const { object, piecesHash } = byHash.get(row.hash) ?? {}
+          if (object !== undefined) return { ...row, object, pieces_hash: piecesHash ?? null }
+          if (present.get(row.hash)) return { ...row, object: null, pieces_hash: null }
+          return { ...row, damaged_object: row.object }
+        })
+        await this.#putBlobs(rows)
+      }
     }
   }
 

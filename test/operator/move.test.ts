@@ -3,6 +3,7 @@ import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { openForOperator, startService } from '../../server/app.ts'
+import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
@@ -10,10 +11,13 @@ import { PATIENT } from '../../server/lib/deadlines.ts'
 import { moveData, type StorageSettings } from '../../server/operations/copies.ts'
 import type { MoveResult } from '../../server/operations/move.ts'
 import { TABLES } from '../../server/store/schema.ts'
+import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
+import { Transfer } from '../../server/store/transfer.ts'
 import { sha256, toFiles } from '../api/content.ts'
 import { listObjects, recordsOf } from '../blobs/bytes.ts'
 import { compressibleText } from '../precompress/encoded.ts'
 import { SiteVisitor } from '../publishing/site-visitor.ts'
+import { storedBlob } from '../store/rows.ts'
 import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { sharedCeph } from '../tools/ceph.ts'
@@ -243,3 +247,26 @@ async function countObjects(data: string): Promise<number> {
   await runOnce(sweeps.find(({ name }) => name === 'blobs')!, context)
   return (await listObjects(context.blobs)).length
 }
+
+test('an interrupted transfer of large files has recorded each gibibyte of them', async () => {
+  await using stack = new AsyncDisposableStack()
+  const [source, target] = await Promise.all(
+    [true, false].map(async (isSource) => {
+      const file = join(stack.use(await memoryFolder()).path, 'slipway.db')
+      await using store = await sqliteStore({ file, clock: Date.now, deadlines: PATIENT })
+      const large = [1, 2, 3].map((number) => ({ ...storedBlob(number), size: 2 ** 30 }))
+      if (isSource) await store.write('relaxed', {}, (tx) => tx.blobs.add('bakery', large))
+      return () => sqliteTables(file, { isSource })
+    }),
+  )
+  const tables = [stack.use(await source!()), stack.use(await target!())] as const
+  const asked: number[] = []
+  const copy = async (locations: readonly BlobLocation[]) => {
+    asked.push(locations.length)
+    if (asked.length === 3) throw new Error('stopped')
+    return locations.map(({ hash }) => ({ hash, size: 2 ** 30, object: `copy-${hash}`, piecesHash: null }))
+  }
+  await assert.rejects(new Transfer(...tables).copyBlobs(copy), /stopped/)
+  await new Transfer(...tables).copyBlobs(copy)
+  assert.deepEqual(asked, [1, 1, 1, 0, 0, 1])
+})
