@@ -26,8 +26,11 @@ export interface S3Request {
 export interface S3ClientOptions {
   bucket: Bucket
   credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials']
-  /** Milliseconds without a byte: of one request, and of all after which the bucket hangs. */
-  timeouts: { request: number; hang: number }
+  /**
+   * Milliseconds without a byte: of one request, and of all after which the bucket hangs; and of a whole exchange whose
+   * bodies are in memory.
+   */
+  timeouts: { request: number; exchange: number; hang: number }
   /** Milliseconds since 1970. */
   clock?: () => number
   observer?: S3Observer
@@ -77,6 +80,7 @@ export class S3Client {
     this.#exchanges = new HttpExchanges({
       endpoint,
       timeoutMs: timeouts.request,
+      exchangeMs: timeouts.exchange,
       hangs: this.#hangs,
       collectYoung,
     })

@@ -30,9 +30,6 @@ const CONTINUE_TIMEOUT_MS = 1000
 /** Bytes of streamed bodies after which their buffers are freed. Measured: 34 MB in place of 84 for a file of 1 GiB. */
 const COLLECTION_BYTES = 16 * 2 ** 20
 
-/** Exchanges whose bodies are in memory end within this many time-outs, including their wait for a connection. */
-const MAX_TIMEOUTS = 6
-
 /** Without an import, which evaluates all exports: `WebSocket` loads an HTTP client, a tenth of the start time. */
 const http = process.getBuiltinModule('node:http')
 
@@ -40,6 +37,8 @@ interface HttpExchangesOptions {
   endpoint: URL
   /** The maximum time without a byte in either direction, including that to connect. */
   timeoutMs: number
+  /** Of an exchange whose bodies are in memory, with its wait for a connection. */
+  exchangeMs: number
   hangs: Hangs
   collectYoung?: (() => void) | undefined
 }
@@ -47,6 +46,7 @@ interface HttpExchangesOptions {
 export class HttpExchanges {
   readonly #endpoint: URL
   readonly #timeoutMs: number
+  readonly #exchangeMs: number
   readonly #agent: HttpAgent
   /** Uploads wait for their clients, so they have connections of their own: as many as the service accepts uploads. */
   readonly #uploadAgent: HttpAgent
@@ -58,9 +58,10 @@ export class HttpExchanges {
   #streamedBytes = 0
   #sendsContinue = false
 
-  constructor({ endpoint, timeoutMs, hangs, collectYoung }: HttpExchangesOptions) {
+  constructor({ endpoint, timeoutMs, exchangeMs, hangs, collectYoung }: HttpExchangesOptions) {
     this.#endpoint = endpoint
     this.#timeoutMs = timeoutMs
+    this.#exchangeMs = exchangeMs
     this.#hangs = hangs
     this.#collectYoung = collectYoung
     const Agent = endpoint.protocol === 'https:' ? HttpsAgent : http.Agent
@@ -93,7 +94,7 @@ export class HttpExchanges {
       deadline.reject(error)
       request.destroy(error)
     }
-    const timer = setTimeout(() => end(this.#timeoutError()), this.#timeoutMs * MAX_TIMEOUTS)
+    const timer = setTimeout(() => end(this.#timeoutError()), this.#exchangeMs)
     const abort = () => end(signal!.reason)
     signal?.addEventListener('abort', abort)
     // While the request was signed.

@@ -23,8 +23,11 @@ export interface Deadlines extends ConnectionDeadlines {
     refresh: number
   }
   databaseLock: number
-  /** S3 without a byte: for one request; for all of a process, which then refuses others until the bucket answers. */
-  blobs: { request: number; hang: number }
+  /**
+   * S3 without a byte: for one request; for all of a process, which then refuses others until the bucket answers. For an
+   * exchange with its body in memory.
+   */
+  blobs: { request: number; exchange: number; hang: number }
   /** For the encoded bytes of a file, whose plain bytes are in memory and are then sent. */
   encodedBody: number
   /** All queries of a lookup: below the ten seconds of the contract by the delay of a busy event loop. */
@@ -57,7 +60,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
     refresh: 200,
   },
   databaseLock: 5 * SECOND_MS,
-  blobs: { request: 6 * SECOND_MS, hang: 2 * SECOND_MS },
+  blobs: { request: 6 * SECOND_MS, exchange: 36 * SECOND_MS, hang: 2 * SECOND_MS },
   encodedBody: 100,
   dns: 9 * SECOND_MS,
   mail: { step: 3500, send: 15 * SECOND_MS },
@@ -69,9 +72,13 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   ...CONNECTION_DEADLINES,
 })
 
-/** Of a command that copies data: it waits for a bucket that hangs, and would otherwise have to begin again. */
+/**
+ * Of a command that copies data: it waits for a bucket that hangs, and on a slow line as long as bytes arrive. It would
+ * otherwise have to begin again.
+ */
 export const COPYING_BLOBS: Readonly<Deadlines['blobs']> = Object.freeze({
   request: DEADLINES.blobs.request,
+  exchange: HOUR_MS,
   hang: HOUR_MS,
 })
 

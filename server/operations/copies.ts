@@ -253,7 +253,7 @@ function openBlobsOf(
   database: Database,
   { deadlines = DEADLINES, ...startOptions }: StartOptions,
 ): Promise<Blobs> {
-  const blobs = { ...deadlines.blobs, hang: COPYING_BLOBS.hang }
+  const blobs = { ...COPYING_BLOBS, request: deadlines.blobs.request }
   return openBlobs(config, database, { ...startOptions, deadlines: { ...deadlines, blobs } })
 }
 

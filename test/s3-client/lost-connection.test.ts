@@ -19,6 +19,7 @@ test('an upload fails whose connection was lost while it waited for its client',
   const exchanges = new HttpExchanges({
     endpoint: new URL(`http://127.0.0.1:${port}`),
     timeoutMs: 5000,
+    exchangeMs: PATIENT.blobs.exchange,
     hangs: new HangWatch({ hangMs: PATIENT.blobs.hang, probe: async () => {} }),
   })
   const headers = { 'content-length': `${3 * CHUNK.length}` }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import { S3Client } from '../../packages/s3-client/client.ts'
+import { S3TimeoutError } from '../../packages/s3-client/errors.ts'
 import { listSizes, removeObjects } from '../../packages/s3-client/listing.ts'
 import { MultipartUpload } from '../../packages/s3-client/multipart.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
+import { COPYING_BLOBS, PATIENT } from '../../server/lib/deadlines.ts'
 
 type Answer = [status: number, body?: string, headers?: Record<string, string>]
 
@@ -61,27 +62,45 @@ const CASES: [what: string, work: (client: S3Client) => Promise<unknown>, typeof
   ['an empty body for the end of an upload in parts', multipart, BROKEN, BEGUN, PUT, [200]],
 ]
 
-for (const [what, work, outcome, ...answers] of CASES)
-  test(`${what} ${outcome}`, async () => {
-    const server = createServer(async (request, response) => {
-      await request.resume().toArray()
-      const [status, body = '', headers = {}] = answers.length > 1 ? answers.shift()! : answers[0]!
-      response.writeHead(status, headers).end(body)
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const client = new S3Client({
-      bucket: parseBucketUrl(`s3://bucket/?endpoint=http://127.0.0.1:${port}`),
-      credentials: { accessKeyId: 'KEY', secretAccessKey: 'secret' },
-      timeouts: PATIENT.blobs,
-    })
-    try {
-      if (outcome === DONE) await work(client)
-      else await assert.rejects(work(client))
-    } finally {
+/** `answer` sends a response after the body of the request. */
+async function startBucket(answer: (response: ServerResponse) => void, timeouts = PATIENT.blobs) {
+  const server = createServer(async (request, response) => {
+    await request.resume().toArray()
+    answer(response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = new S3Client({
+    bucket: parseBucketUrl(`s3://bucket/?endpoint=http://127.0.0.1:${port}`),
+    credentials: { accessKeyId: 'KEY', secretAccessKey: 'secret' },
+    timeouts,
+  })
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-    }
+    },
+  }
+}
+
+for (const [what, work, outcome, ...answers] of CASES)
+  test(`${what} ${outcome}`, async () => {
+    await using bucket = await startBucket((response) => {
+      const [status, body = '', headers = {}] = answers.length > 1 ? answers.shift()! : answers[0]!
+      response.writeHead(status, headers).end(body)
+    })
+    if (outcome === DONE) await work(bucket.client)
+    else await assert.rejects(work(bucket.client))
   })
+
+test('a response that never ends although bytes arrive fails at the limit of an exchange, which copies do not have', async () => {
+  const drips: NodeJS.Timeout[] = []
+  const trickle = (response: ServerResponse) => void drips.push(setInterval(() => response.write(' '), 10))
+  await using bucket = await startBucket(trickle, { ...PATIENT.blobs, exchange: 100 })
+  await assert.rejects(list(bucket.client), S3TimeoutError)
+  for (const drip of drips) clearInterval(drip)
+  assert.ok(COPYING_BLOBS.exchange >= 60 * 60_000)
+})

@@ -20,6 +20,7 @@ test('requests that wait for a silent server are bounded, and their deadline inc
   const exchanges = new HttpExchanges({
     endpoint: new URL(`http://127.0.0.1:${port}`),
     timeoutMs: 100,
+    exchangeMs: 600,
     hangs: new HangWatch({ hangMs: PATIENT.blobs.hang, probe: async () => {} }),
   })
   const send = () => exchanges.send({ method: 'GET', path: '/', headers: {} }, [])
