@@ -39,6 +39,7 @@ interface CachedContext {
   context: SecureContext | undefined
   /** Of the ticket key in it. */
   generation: number
+  notAfter: number
 }
 
 /** The internal method with which Node renews the ticket keys of a server's context. */
@@ -92,8 +93,8 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
   /** Of the certificate files: outside the cache, whose loads tell the breaker that the store can be reached. */
   #static: (CachedContext & { context: SecureContext }) | undefined
   #hasWarned = false
-  /** The service's own names that had a certificate at the last check. */
-  readonly #available = new Set<string>()
+  /** When the certificates of the service's own names expire, as of the last check. */
+  readonly #available = new Map<string, number>()
   /** Own names with a failed last check. */
   readonly #undetermined = new Set<string>()
 
@@ -107,19 +108,22 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
     const key = this.#cacheKey(name)
     if (key === undefined) return undefined
     if (key === STATIC_CERT_KEY) {
-      this.#static ??= this.#create(this.parts.files!.pair, key)
+      const { pair, validity } = this.parts.files!
+      this.#static ??= this.#create(pair, key, validity.notAfter)
       return this.#select(this.#static, key)
     }
     const cached = this.#cache.peek(key)
     return cached ? this.#select(cached, key) : this.#selectCold(key, address)
   }
 
-  /** Whether the certificate of a name of the service was available at the last check. */
+  /** Whether a name of the service had a certificate at the last check that has not expired. */
   hasCertificate(name: string): boolean {
+    const { files, clock } = this.parts
     const key = this.#cacheKey(name)
-    if (key === STATIC_CERT_KEY) return true
-    if (key !== undefined && this.#undetermined.delete(key)) void this.refresh([key])
-    return key !== undefined && this.#available.has(key)
+    if (key === undefined) return false
+    if (this.#undetermined.delete(key)) void this.refresh([key])
+    const notAfter = key === STATIC_CERT_KEY ? files!.validity.notAfter : this.#available.get(key)
+    return notAfter !== undefined && notAfter > clock()
   }
 
   /** Checks which own names have a certificate. Never rejects. */
@@ -130,7 +134,7 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
     for (const [index, name] of own.entries()) {
       const result = results[index]!
       if (result.status === 'rejected') this.#undetermined.add(name)
-      else if (result.value.context) this.#available.add(name)
+      else if (result.value.context) this.#available.set(name, result.value.notAfter)
       else this.#available.delete(name)
     }
   }
@@ -167,11 +171,13 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
   async #build(key: string): Promise<CachedContext> {
     const certificate = await this.#find(key)
     const pair = certificate && this.#decrypt(certificate)
-    return pair ? this.#create(pair, key) : { context: undefined, generation: 0 }
+    if (!pair) return { context: undefined, generation: 0, notAfter: 0 }
+    return this.#create(pair, key, certificate.notAfter ?? 0)
   }
 
-  #create(pair: KeyPair, key: string): CachedContext & { context: SecureContext } {
-    return { context: this.#createContext(pair, key), generation: this.parts.tickets.current.generation }
+  #create(pair: KeyPair, key: string, notAfter: number): CachedContext & { context: SecureContext } {
+    const { generation } = this.parts.tickets.current
+    return { context: this.#createContext(pair, key), generation, notAfter }
   }
 
   /** Only names that are served have one, in one statement. */

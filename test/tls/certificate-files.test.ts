@@ -155,6 +155,21 @@ describe('the certificate files of the operator', () => {
     assert.deepEqual(await days(), [90, 90])
   })
 
+  test('redirect sites to HTTPS until they expire, and again after they were replaced', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    await put(NAMES, { notBefore: NOW, notAfter: NOW + DAY_MS })
+    await using service = await start()
+    const { clock } = service.running
+    clock.now = NOW
+    const status = async () => (await service.plain(`no-site.${SITES}`)).status
+    assert.equal(await status(), 308)
+    clock.now += DAY_MS
+    assert.equal(await status(), 404)
+    await put(NAMES, { notBefore: NOW, notAfter: NOW + 2 * DAY_MS })
+    t.mock.timers.tick(10_000)
+    assert.equal(await status(), 308)
+  })
+
   test('that lack the host of the service are named in a warning at the start', async () => {
     await put([`*.${SITES}`])
     await using service = await start()

@@ -149,6 +149,13 @@ describe('plain HTTP', () => {
     await covered.running.service.invalidate([`*.${SITES}`, BASE])
     assert.equal((await covered.plain(hosts[0]!)).status, 308)
     assert.equal((await covered.plain(BASE)).status, 308)
+    const { clock } = covered.running
+    await covered.certify(`*.${SITES}`, [`*.${SITES}`], { notAfter: clock.now + 1000 })
+    await covered.certify(BASE, [BASE], { notAfter: clock.now + 1000 })
+    for (const host of [hosts[0]!, BASE]) assert.equal((await covered.plain(host)).status, 308)
+    clock.now += 1000
+    assert.equal(summarize(await covered.plain(hosts[0]!)), '200 home', 'the certificate has expired')
+    assert.equal((await covered.plain(BASE, '/api/v1/nothing')).status, 404)
   })
 
   test('tells browsers of sites to use only HTTPS where the operator has set it and the publisher has set nothing', async () => {

@@ -37,6 +37,8 @@ export class CertificateFiles implements Disposable {
   readonly #coversCache = new Map<string, boolean>()
   #pair: KeyPair
   #leaf: X509Certificate
+  /** The getters of the leaf parse its dates each time. */
+  #validity: Validity
 
   /** Throws an error that names the file when it cannot be used. */
   constructor(options: CertificateFilesOptions) {
@@ -45,6 +47,7 @@ export class CertificateFiles implements Disposable {
     const { pair, leaf } = this.#read()
     this.#pair = pair
     this.#leaf = leaf
+    this.#validity = readValidity(leaf)
     this.#timer = setInterval(() => this.reloadIfChanged(), POLL_INTERVAL_MS).unref()
   }
 
@@ -57,8 +60,7 @@ export class CertificateFiles implements Disposable {
   }
 
   get validity(): Validity {
-    const { validFromDate, validToDate } = this.#leaf
-    return { notBefore: validFromDate.getTime(), notAfter: validToDate.getTime() }
+    return this.#validity
   }
 
   /** Also an IP address, as the host of a URL. */
@@ -96,6 +98,7 @@ export class CertificateFiles implements Disposable {
     this.#stamp = stamp
     this.#pair = pair
     this.#leaf = leaf
+    this.#validity = readValidity(leaf)
     this.#coversCache.clear()
     log.info('certificate files reloaded', { until: leaf.validTo })
     onChange()
@@ -123,6 +126,10 @@ export class CertificateFiles implements Disposable {
     parse(certFile, 'only valid certificates', () => createSecureContext({ cert: pair.chain, key: pair.key }))
     return { pair, leaf }
   }
+}
+
+function readValidity({ validFromDate, validToDate }: X509Certificate): Validity {
+  return { notBefore: validFromDate.getTime(), notAfter: validToDate.getTime() }
 }
 
 function parse<T>(file: string, content: string, read: () => T): T {
