@@ -43,9 +43,10 @@ interface NewOrder {
 
 const HOUR_MS = 3_600_000
 
-/** Bounds of the polling interval of renewal information (RFC 9773, 4.3). */
+/** The polling interval of renewal information without Retry-After, and its bounds (RFC 9773, 4.3). */
+const RENEWAL_INFO_INTERVAL_MS = 6 * HOUR_MS
 const MIN_RENEWAL_INFO_INTERVAL_MS = 60_000
-const MAX_RENEWAL_INFO_INTERVAL_MS = 6 * HOUR_MS
+const MAX_RENEWAL_INFO_INTERVAL_MS = 24 * HOUR_MS
 
 /** Lower and upper bounds of plausible dates in renewal information. */
 const MIN_TIME = Date.UTC(2015)
@@ -247,7 +248,7 @@ function parseRenewalInfo(
     log.warn('certificate authority sent invalid renewal information', { url: response.url, body })
     return undefined
   }
-  const wait = parseRetryAfter(response, now) ?? MAX_RENEWAL_INFO_INTERVAL_MS
+  const wait = parseRetryAfter(response, now) ?? RENEWAL_INFO_INTERVAL_MS
   const interval = Math.min(Math.max(wait, MIN_RENEWAL_INFO_INTERVAL_MS), MAX_RENEWAL_INFO_INTERVAL_MS)
   return { start, end, nextRequestAt: now + interval }
 }

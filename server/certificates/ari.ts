@@ -29,7 +29,7 @@ export async function refreshRenewalInfo(
       schedules.push([certificate, await scheduleByAri(certificate, acme, clock)])
     } catch (error) {
       failed ??= { name: certificate.name, error }
-      const plan = planWithoutAri(toLifetime(certificate), certificate.renewAt, clock())
+      const plan = planWithoutAri(toLifetime(certificate), certificate.renewAt, clock(), error)
       schedules.push([certificate, toSchedule(plan, certificate.hasRenewalInfo)])
     }
   }

@@ -253,8 +253,8 @@ export class Issuance extends Component<IssuingDeps> {
     const again = retry.dueAt === null ? 'never' : toIso(retry.dueAt)
     const isAcmeError = error instanceof AcmeError
     log.warn('certificate request failed', { name, again, error: isAcmeError ? error.message : error })
-    if (retry.pause?.names.length === 0) return 'paused'
-    return isAcmeError && error.kind === 'unreachable' ? 'unreachable' : 'failed'
+    if (isAcmeError && error.kind === 'unreachable') return 'unreachable'
+    return retry.pause?.names.length === 0 ? 'paused' : 'failed'
   }
 
   /** Chooses another challenge type only after a failed validation. */

@@ -22,6 +22,9 @@ const MAX_CONSECUTIVE_FAILURES = 11
 /** Afterwards a new order replaces a stalled one. */
 const MAX_TRIES_PER_ORDER = 3
 
+/** No Retry-After of the CA delays renewals, or requests for renewal information, longer; a limit for a name does. */
+const MAX_RETRY_AFTER_MS = DAY_MS
+
 /** The longest window of the CA's limits. */
 const MAX_WAIT_MS = 7 * DAY_MS
 
@@ -60,7 +63,7 @@ export function planFromAri(
   information: RenewalInfo | undefined,
   now: number,
 ): RenewalPlan {
-  const informationAt = nextAriTime(life, information?.nextRequestAt ?? Number.POSITIVE_INFINITY, now)
+  const informationAt = nextAriTime(life, information?.nextRequestAt ?? now + ARI_INTERVAL_MS, now)
   if (!information) return { renewAt: defaultRenewalTime(life), informationAt }
   const { start, end } = information
   const moment = start + hashFraction(life.name, `${start} ${end}`) * (end - start)
@@ -68,12 +71,18 @@ export function planFromAri(
   return { renewAt: Math.round(renewAt), informationAt }
 }
 
-/** The earlier of the previous plan and the default rule. */
-export function planWithoutAri(life: CertificateLifetime, renewAt: number | null, now: number): RenewalPlan {
+/** The earlier of the previous plan and the default rule. `error` is of the request for renewal information. */
+export function planWithoutAri(
+  life: CertificateLifetime,
+  renewAt: number | null,
+  now: number,
+  error?: unknown,
+): RenewalPlan {
   const rule = defaultRenewalTime(life)
+  const retryAt = now + (0.5 + 0.5 * hashFraction(life.name, `${now}`)) * ARI_RETRY_MS
   return {
     renewAt: Math.min(renewAt ?? rule, rule),
-    informationAt: Math.round(now + (0.5 + 0.5 * hashFraction(life.name, `${now}`)) * ARI_RETRY_MS),
+    informationAt: Math.round(Math.max(retryAt, retryAfter(error, now) ?? 0)),
   }
 }
 
@@ -134,12 +143,16 @@ export function nextRetry(error: unknown, { certificate, now, outages, hasOwner 
     case 'unreachable':
       // The CA is unreachable for this name only, repeatedly.
       if (outages === 0 && certificate.problem !== null)
-        return planAfterFailure({ certificate, problem, now, keepsOrder: true })
-      return {
-        // The CA may fail for this order only.
-        changes: { ...orderAfter(outages + 1), problem, dueAt: planSoon(certificate.name, now) },
-        countsAsFailure: false,
-      }
+        return pauseFor(error, planAfterFailure({ certificate, problem, now, keepsOrder: true }), now)
+      // The CA may fail for this order only.
+      return pauseFor(
+        error,
+        {
+          changes: { ...orderAfter(outages + 1), problem, dueAt: planSoon(certificate.name, now) },
+          countsAsFailure: false,
+        },
+        now,
+      )
     case 'rate-limited':
       return planAfterRateLimit(error, certificate, now)
     case 'timeout':
@@ -180,8 +193,14 @@ function latestRenewal({ notBefore, notAfter }: CertificateLifetime): number {
 }
 
 function nextAriTime({ name }: CertificateLifetime, nextRequestAt: number, now: number): number {
-  const max = ARI_INTERVAL_MS * (1 - 0.05 * hashFraction(name, `${now}`))
-  return Math.round(now + Math.max(MINUTE_MS, Math.min(nextRequestAt - now, max)))
+  const wait = Math.max(MINUTE_MS, Math.min(nextRequestAt - now, MAX_RETRY_AFTER_MS))
+  return Math.round(now + wait * (1 + 0.05 * hashFraction(name, `${now}`)))
+}
+
+/** When the CA may be contacted again after an error (RFC 9110, 10.2.3); undefined when it did not say. */
+function retryAfter(error: unknown, now: number): number | undefined {
+  if (!(error instanceof AcmeError && error.notBefore !== undefined)) return undefined
+  return Math.min(error.notBefore, now + MAX_RETRY_AFTER_MS)
 }
 
 /** For the owner of the name. Other errors are only logged. */
@@ -213,6 +232,14 @@ function planAfterFailure({
   }
   const dueAt = retryTime(failures, certificate.notAfter, certificate.name, now)
   return { changes: { ...order, failures, problem, dueAt }, countsAsFailure: false }
+}
+
+/** All names wait for the time that an unavailable CA named. */
+function pauseFor(error: AcmeError, plan: RetryPlan, now: number): RetryPlan {
+  const until = retryAfter(error, now)
+  if (until === undefined) return plan
+  const dueAt = Math.max(plan.changes.dueAt!, until)
+  return { ...plan, changes: { ...plan.changes, dueAt }, pause: { until, names: [] } }
 }
 
 function orderAfter(tries: number): Partial<Certificate> {

@@ -50,11 +50,12 @@ describe('renewal information', () => {
   const WINDOW = { start: '2031-05-08T00:00:00Z', end: '2031-05-09T00:00:00.123456Z' }
   const READ = { start: Date.UTC(2031, 4, 8), end: Date.UTC(2031, 4, 9, 0, 0, 0, 123) }
 
-  test('Retry-After delays the next request by a minute to six hours', async () => {
+  test('Retry-After delays the next request by a minute to a day', async () => {
     for (const [retryAfter, wait] of [
       ['3600', HOUR_MS],
       ['0', MINUTE_MS],
-      ['86400', 6 * HOUR_MS],
+      ['86400', DAY_MS],
+      ['86401', DAY_MS],
       [new Date(NOW + 2 * HOUR_MS).toUTCString(), 2 * HOUR_MS],
       ['Thu, 01 Jan 1970 00:00:00 GMT', MINUTE_MS],
       ['-5', 6 * HOUR_MS],

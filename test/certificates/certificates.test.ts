@@ -29,7 +29,7 @@ test('a domain that becomes active gets a certificate in the next run, and its r
   assert.equal(ca.requests.order, 1)
 })
 
-test('a certificate is renewed in the window of the CA, which is requested at least every six hours', async () => {
+test('a certificate is renewed in the window of the CA, which is requested as the CA asks', async () => {
   await using issuing = await startActive()
   const { ca, time, certificates } = issuing
   await certificates.runDue()
@@ -41,7 +41,7 @@ test('a certificate is renewed in the window of the CA, which is requested at le
   }
   const { start, end } = ca.window(first)
   assert.ok(time.now >= start && time.now <= end + MINUTE_MS, new Date(time.now).toISOString())
-  assert.ok(longest <= 6 * HOUR_MS)
+  assert.ok(longest >= 6 * HOUR_MS && longest <= 6.3 * HOUR_MS)
   assert.notEqual((await issuing.served())!.key, first.key, 'a new key for every certificate')
   assert.ok(!ca.issued.has(first.id), 'the order names the replaced certificate')
 })

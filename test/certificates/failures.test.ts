@@ -165,29 +165,32 @@ test('a start orders no certificate for a name of the service before the time th
   assert.equal(await start().runDue(), 1)
 })
 
-test('a Retry-After of a day pauses all names and nodes, without failures of names', async () => {
-  await using issuing = await startIssuing()
-  const { ca, store, time } = issuing
-  const certificates = issuing.node()
-  const names = await activateMany(store, certificates, 40)
-  const until = time.now + DAY_MS
-  ca.before = (step) => {
-    if (step === 'order' && time.now < until)
-      throw new AcmeError('rate-limited', 'too many new orders (300) from this account', { notBefore: until })
-  }
-  await certificates.runDue()
-  const orders = ca.requests.order
-  assert.ok(orders <= 10, `${orders} concurrent orders`)
-  const other = issuing.node({ store: await issuing.openStore() })
-  for (let hours = 0; hours < 23; hours++) {
-    time.now += HOUR_MS
-    for (const node of [certificates, other]) assert.equal(await node.runDue(), 0)
-  }
-  assert.equal(ca.requests.order, orders)
-  for (const name of names) assert.equal((await issuing.row(name)).failures, 0)
-  time.now = until + MINUTE_MS
-  assert.equal(await other.runDue(), names.length)
-})
+for (const [kind, problem] of [
+  ['rate-limited', 'too many new orders (300) from this account'],
+  ['unreachable', 'the service is down for maintenance'],
+] as const)
+  test(`a Retry-After of a day pauses all names and nodes, without failures of names: ${problem}`, async () => {
+    await using issuing = await startIssuing()
+    const { ca, store, time } = issuing
+    const certificates = issuing.node()
+    const names = await activateMany(store, certificates, 40)
+    const until = time.now + DAY_MS
+    ca.before = (step) => {
+      if (step === 'order' && time.now < until) throw new AcmeError(kind, problem, { notBefore: until })
+    }
+    await certificates.runDue()
+    const orders = ca.requests.order
+    assert.ok(orders <= 10, `${orders} concurrent orders`)
+    const other = issuing.node({ store: await issuing.openStore() })
+    for (let hours = 0; hours < 23; hours++) {
+      time.now += HOUR_MS
+      for (const node of [certificates, other]) assert.equal(await node.runDue(), 0)
+    }
+    assert.equal(ca.requests.order, orders)
+    for (const name of names) assert.equal((await issuing.row(name)).failures, 0)
+    time.now = until + MINUTE_MS
+    assert.equal(await other.runDue(), names.length)
+  })
 
 test('a start with another CA orders what waits for the former one, within limits of its own', async () => {
   await using issuing = await startIssuing()
@@ -281,6 +284,12 @@ test('renewal information that the CA refuses for one certificate is requested f
     rows.map((row) => row.hasRenewalInfo),
     [false, true, true],
   )
+  const notBefore = issuing.time.now + 5 * HOUR_MS
+  ca.before = () => {
+    throw new AcmeError('unreachable', 'down', { notBefore })
+  }
+  await refreshRenewalInfo(parts, await store.read.certificates.summaries(names))
+  for (const name of names) assert.equal((await issuing.row(name)).informationAt, notBefore, 'Retry-After')
 })
 
 test('checks of names do not wait for a CA that does not answer, one after the other', async () => {

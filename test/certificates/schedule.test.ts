@@ -81,13 +81,27 @@ test('a failed request for renewal information delays no renewal', () => {
     assert.equal(planWithoutAri(life, planned, NOW).renewAt, expected)
 })
 
-test('renewal information is requested again as Retry-After says, between a minute and six hours', () => {
+test('a failed request for renewal information is repeated within an hour, or as Retry-After says, within a day', () => {
+  for (const [retryAfter, least, most] of [
+    [undefined, HOUR_MS / 2, HOUR_MS],
+    [MINUTE_MS, HOUR_MS / 2, HOUR_MS],
+    [5 * HOUR_MS, 5 * HOUR_MS, 5 * HOUR_MS],
+    [7 * DAY_MS, DAY_MS, DAY_MS],
+  ] as const) {
+    const notBefore = retryAfter && NOW + retryAfter
+    const error = new AcmeError('unreachable', 'no', { notBefore })
+    const wait = planWithoutAri(lived(90 * DAY_MS), null, NOW, error).informationAt - NOW
+    assert.ok(wait >= least && wait <= most, `${retryAfter}: ${wait}`)
+  }
+})
+
+test('renewal information is requested again as Retry-After says, between a minute and a day', () => {
   const window = { start: NOW + 59 * DAY_MS, end: NOW + 61 * DAY_MS }
   const cases: [nextRequestAt: number, least: number, most: number][] = [
-    [NOW - DAY_MS, MINUTE_MS, MINUTE_MS],
-    [NOW + 5 * HOUR_MS, 5 * HOUR_MS, 5 * HOUR_MS],
-    [NOW + 7 * DAY_MS, 5.7 * HOUR_MS, 6 * HOUR_MS],
-    [Number.POSITIVE_INFINITY, 5.7 * HOUR_MS, 6 * HOUR_MS],
+    [NOW - DAY_MS, MINUTE_MS, 1.05 * MINUTE_MS],
+    [NOW + 5 * HOUR_MS, 5 * HOUR_MS, 5.25 * HOUR_MS],
+    [NOW + 20 * HOUR_MS, 20 * HOUR_MS, 21 * HOUR_MS],
+    [NOW + 7 * DAY_MS, DAY_MS, 1.05 * DAY_MS],
   ]
   for (const [nextRequestAt, least, most] of cases) {
     const { informationAt } = planFromAri(lived(90 * DAY_MS), { ...window, nextRequestAt }, NOW)
