@@ -165,6 +165,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const accountDeletion = new AccountDeletion({ ...parts, certificates })
   const { oidcIssuers: issuers, trashLifetime } = config
   const monotonicClock = testClock ?? (() => performance.now())
+  const lookupLimits = { clock: monotonicClock, metrics: parts.telemetry.metrics }
   const { issuerKeys: keysTimeoutMs } = deadlines
   const pages = new ErrorPages(config.branding, baseUrl)
   const thumbnails = new Thumbnails({ ...parts, blocklist })
@@ -256,10 +257,8 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     secretBox,
     certificates,
     limits,
-    credentialLookups: new MissLimiter({
-      ...{ clock: monotonicClock, metrics: parts.telemetry.metrics },
-      forgets: true,
-    }),
+    credentialLookups: new MissLimiter({ ...lookupLimits, forgets: true }),
+    uncounted: new MissLimiter(lookupLimits),
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
       perKey: Math.ceil(config.uploadsAtOnce / 4),

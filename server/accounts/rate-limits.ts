@@ -101,6 +101,12 @@ export class RateLimits extends Component<LimitsParts> {
     return this.#toStatus(limit, count, window)
   }
 
+  /** Whether this process has refused a request of the caller in this hour. */
+  isExhausted(caller: Caller, kind: LimitKind): boolean {
+    const { key, limit } = this.#counter(caller, kind)
+    return this.#exhausted.has(`${limit} ${key}`)
+  }
+
   /** At most a second old, when the caller is far beyond its limit: its requests cost no statement. */
   findFlooding(keyHash: string): KeyCaller | undefined {
     const found = this.#flooding.get(keyHash)

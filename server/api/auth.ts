@@ -76,6 +76,7 @@ interface AdmissionOptions {
   limits: RateLimits
   publishQueue: PublishQueue
   credentialLookups: MissLimiter
+  uncounted: MissLimiter
   baseUrl: string
   clock: () => number
   clientIp: (request: IncomingMessage) => string
@@ -126,8 +127,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
         // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit.
         const endsCredential = caller.account !== undefined && caller.signedInWith === ends
         request.isUncharged = chargedTo === 'handler' || endsCredential
-        if (chargedTo === 'none' || request.isUncharged)
-          setRateLimitHeaders(reply, await limits.peek(caller, kind))
+        if (chargedTo === 'none' || request.isUncharged) await admitUncounted(request, reply, kind, options)
         else await chargeOne()
       }
       assertQuerySize(request.url)
@@ -145,6 +145,19 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     })
   })
   completeAdmission(app, options)
+}
+
+/** Has a limit where the database is read although no request counts, or the hourly limit of the caller is used up. */
+async function admitUncounted(
+  { caller, routeOptions: { config } }: FastifyRequest,
+  reply: FastifyReply,
+  kind: LimitKind,
+  { limits, uncounted }: AdmissionOptions,
+): Promise<void> {
+  const counts = config.charge !== 'none' || caller.account !== undefined
+  if (config.access !== 'public' && (!counts || limits.isExhausted(caller, kind)))
+    uncounted.count(caller.address)
+  setRateLimitHeaders(reply, await limits.peek(caller, kind))
 }
 
 /** Checks the credential before the handler, and charges a request that does not reach one that would. */

@@ -46,7 +46,7 @@ export const REPORTED = {
   slipway_breaker_open: gauge('Whether lookups do not wait for the database, because it fails.'),
   slipway_breaker_openings_total: counter('How often that began.'),
   slipway_lookups_refused_total: counter(
-    'Lookups of names and credentials that do not exist, refused at their limit.',
+    'Lookups of names and credentials that do not exist, and requests that count towards no hourly limit, refused at their limit.',
   ),
   slipway_s3_requests_total: counter(
     'Requests to the bucket, by operation and outcome.',

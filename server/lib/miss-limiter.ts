@@ -83,6 +83,11 @@ export class MissLimiter extends Component<MissLimiterOptions> {
     return found
   }
 
+  /** Counts a request like a lookup that found nothing. UNAVAILABLE when that would exceed a limit. */
+  count(address: string): void {
+    this.#take(rateLimitSubnet(address))
+  }
+
   #take(network: string): { buckets: readonly TokenBucket[]; isReserved: boolean } {
     const { all, reserved } = this.#find(network)
     const isReserved = this.#total.tokens < 1

@@ -28,6 +28,8 @@ function nextHour({ clock }: Api): void {
   clock.now = (Math.floor(clock.now / HOUR_MS) + 1) * HOUR_MS + 15 * MINUTE_MS
 }
 
+const ABSENT_VERSION = '0'.repeat(26)
+
 const manifest = { files: toManifest({ 'index.html': 'hello' }) }
 
 /** Publishes without a key from an address, through one proxy. */
@@ -552,6 +554,32 @@ test('a finalize that changes nothing is charged when files are missing, from th
   await put()
   nextHour(api)
   assert.equal((await finalize()).status, 200)
+})
+
+describe('100 requests of a network at the same time that count towards no limit', () => {
+  test('delay further ones for thumbnails, of this network only, by a second', async () => {
+    const target = `/api/v1/publish/no-such-site/versions/${ABSENT_VERSION}/thumbnail`
+    const get = async (address: string) =>
+      (await api.request('GET', target, { headers: { 'x-forwarded-for': address } })).status
+    const address = newAddress()
+    for (let round = 0; round < 100; round++) assert.equal(await get(address), 404)
+    assert.deepEqual([await get(address), await get(newAddress())], [503, 404])
+    api.pass(1000)
+    assert.equal(await get(address), 404)
+  })
+
+  test('delay a finalize beyond the hourly limit by a second', async () => {
+    const address = newAddress()
+    const { finalize, put } = await created(address)
+    await put()
+    for (let round = 0; round < 4; round++) await publishFrom(api, address)
+    assert.equal((await publishFrom(api, address)).status, 429)
+    for (let round = 0; round < 100; round++)
+      assert.equal((await finalize({ versionId: ABSENT_VERSION })).status, 429)
+    assert.equal((await finalize()).status, 429)
+    api.pass(1000)
+    assert.equal((await finalize()).status, 200)
+  })
 })
 
 test('the rate limit stores no addresses, deletes the counts of past hours, and keeps those of the present one', async () => {

@@ -713,6 +713,8 @@ const ROWS: readonly Row[] = [
   ['serves a site as it was although it was read again', 'server/lib/loading-cache.ts', 'LoadingCache.#loadNow', "if (!kept || (error.isIsolated && ('owners' in kept || kept.epoch !== this.#epochEnds.length))) throw error", 'if (!kept) throw error', EDGE_CACHE, LOADING_CACHE],
   ['drops the domains of a site that is loaded again', 'server/lib/loading-cache.ts', 'LoadingCache.#store', 'else if (kept && kept.owner === owner) {', 'else if (kept && !kept) {', EDGE_CACHE, LOADING_CACHE],
   ['looks up as many unknown keys as one network wants', 'server/api/auth.ts', 'authenticate', 'await options.credentialLookups.run(hash, caller.address, find, (result) => result === undefined)', 'await find()', 'test/api/attack.test.ts'],
+  ['reads as many thumbnails as one network wants', 'server/api/auth.ts', 'admitUncounted', '!counts ||', '', 'test/api/rate-limits.test.ts'],
+  ['reads as many versions as a network beyond its limit wants', 'server/api/auth.ts', 'admitUncounted', ' || limits.isExhausted(caller, kind)', '', 'test/api/rate-limits.test.ts'],
   ['asks for as many unknown names as one network wants', 'server/lib/miss-limiter.ts', 'MissLimiter.#take', 'all.tokens < 1 || (isReserved && reserved.tokens < 1)', '(isReserved && reserved.tokens < 1)', 'test/edge/flood.test.ts'],
   ['asks for as many unknown names as all networks want', 'server/lib/miss-limiter.ts', 'MissLimiter.#take', 'all.tokens < 1 || (isReserved && reserved.tokens < 1)', 'all.tokens < 1', 'test/edge/flood.test.ts'],
   ['lets three networks keep all others from sites', 'server/lib/miss-limiter.ts', 'MissLimiter.#take', '(isReserved && reserved.tokens < 1)', 'isReserved', 'test/edge/flood.test.ts'],
