@@ -9,7 +9,7 @@ import { errorResponse } from '../../protocol/api/errors.schema.ts'
 import { ARCHIVE_TYPES } from '../../protocol/api/publish.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
-import { maskEmail } from '../lib/log.ts'
+import { maskPath } from '../lib/log.ts'
 import { PROBE_HEADER, type ProbeToken } from '../lib/probe-token.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
@@ -246,12 +246,6 @@ function probes(
   })
 }
 
-/** Without email addresses. */
-function maskedPath(path: string): string {
-  const mask = (segment: string) => (/@|%40/.test(segment) ? maskEmail(decodeURIComponent(segment)) : segment)
-  return /@|%40/.test(path) ? path.split('/').map(mask).join('/') : path
-}
-
 /** Logs one line per request, without the query, which may contain tokens. Uploads and pages only at level debug. */
 function logRequests(
   app: FastifyInstance,
@@ -269,7 +263,7 @@ function logRequests(
     log[isDebug ? 'debug' : 'info']('request', {
       request: request.id,
       method: request.method,
-      path: maskedPath(request.url.split('?', 1)[0]!),
+      path: maskPath(request.url),
       status: reply.statusCode,
       milliseconds: Math.round(reply.elapsedTime * 10) / 10,
       account: request.caller?.account?.id,

@@ -105,9 +105,15 @@ function textLine(level: LogLevel, message: string, fields: LogFields): string {
   return `${time} ${level.padEnd(5)} ${message}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
 }
 
-/** An email address with the first character of its user only: "o…@example.org". */
+/** An email address with the first character of its user only: "o...@example.org". */
 export function maskEmail(email: string): string {
-  return `${email.slice(0, 1)}…${email.slice(email.lastIndexOf('@'))}`
+  return `${email.slice(0, 1)}...${email.slice(email.lastIndexOf('@'))}`
+}
+
+/** The path of a request to the service without its query, which may have credentials, and without email addresses. */
+export function maskPath(url: string): string {
+  const [path] = url.split('?', 1)
+  return path!.replace(/(^|\/)([^/])[^/]*(?:@|%40)/g, '$1$2...@')
 }
 
 /** Escapes control characters, so that external text can neither start a line nor control a terminal. */

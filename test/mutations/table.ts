@@ -86,7 +86,7 @@ const ROWS: readonly Row[] = [
   ['asks for the body of a request that it refuses', 'packages/http-server/listener.ts', 'makeServer', 'request.continueWhenRead(response)', '    response.writeContinue()', REFUSALS],
   // Watching the service, and its emails
   ['ends the metrics before the last request of a service that stops', 'server/app.ts', 'startService', 'await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])', 'await internalServer?.[Symbol.asyncDispose]()\n      await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])', 'test/database-faults/metrics.test.ts'],
-  ['logs upload signatures and claim tokens', 'server/operations/telemetry/observe-request.ts', 'ServiceRequests.#log', "path: url.split('?', 1)[0]!,", 'path: url,', 'test/operator/access-log.test.ts'],
+  ['logs upload signatures and claim tokens', 'server/operations/telemetry/observe-request.ts', 'ServiceRequests.#log', 'path: maskPath(url),', 'path: url,', 'test/operator/access-log.test.ts'],
   ['lets a visitor end a field of the access log', 'server/operations/access-log/access-log.ts', 'escapeCombined', '/[^\\x20-\\x7e]|["\\\\]/g', '/[^\\x20-\\x7e]/g', 'test/operator/access-log.test.ts'],
   ['logs whole addresses', 'server/operations/access-log/access-log.ts', 'AccessLog.#address', "addresses === 'full' ? address : shortenAddress(address).replace(/\\/\\d+$/, '')", "true ? address : shortenAddress(address).replace(/\\/\\d+$/, '')", 'test/operator/access-log.test.ts'],
   ['continues the trace of any caller', 'server/operations/telemetry/observe-request.ts', 'ServiceRequests.handle', 'this.parts.trustsProxies ? headers.traceparent : undefined', 'true ? headers.traceparent : undefined', 'test/operator/traces.test.ts'],

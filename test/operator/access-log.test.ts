@@ -96,13 +96,20 @@ describe('the access log', () => {
     assert.equal(lines.find(({ path }) => path === '/?utm=1')!.bytes, 4)
   })
 
-  test('has no query of the service itself, whose queries have tokens', async () => {
+  test('has neither a query of the service itself, which may have tokens, nor an email address in its path', async () => {
     const token = 'token-of-an-upload'
     const headers = { host: BASE, 'user-agent': 'test/2' }
     await sendRequest(service.running.port, { path: `/claim?slug=a&token=${token}`, headers })
     const [line] = await linesOf('test/2', 1)
     assert.equal(line!.path, '/claim')
-    assert.ok(!(await readFile(file, 'utf8')).includes(token))
+    for (const email of ['guest@example.net', 'guest%40example.net'])
+      await sendRequest(service.running.port, { path: `/api/admin/invitations/${email}`, headers })
+    const masked = '/api/admin/invitations/g...@example.net'
+    assert.deepEqual(
+      (await linesOf('test/2', 3)).map(({ path }) => path),
+      ['/claim', masked, masked],
+    )
+    assert.doesNotMatch(await readFile(file, 'utf8'), new RegExp(`${token}|guest`))
   })
 
   test('continues in a new file after it was renamed, for the user of the service only, and loses no line', async () => {

@@ -25,8 +25,8 @@ test('an email that no server accepts is tried again after a pause, and the log 
   assert.deepEqual(
     entries.map(({ to, attempt }) => [to, attempt]),
     [
-      ['o…@slip.test', 1],
-      ['o…@slip.test', 2],
+      ['o...@slip.test', 1],
+      ['o...@slip.test', 2],
     ],
   )
   for (const { cause } of entries) assert.match(cause, /ECONNREFUSED/)

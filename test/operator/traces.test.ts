@@ -20,10 +20,9 @@ describe('with a collector, a service records', () => {
     slug = (await publish(service)).slug
     await visit(service, slug, '/')
     await visit(service, slug, '/')
-    await sendRequest(service.port, {
-      path: '/api/v1/me?secret=1',
-      headers: { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01` },
-    })
+    const headers = { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01` }
+    await sendRequest(service.port, { path: '/api/v1/me?secret=1', headers })
+    await sendRequest(service.port, { path: '/api/admin/invitations/secret%40example.net' })
   })
   after(() => receiver[Symbol.asyncDispose]())
 
@@ -48,7 +47,7 @@ describe('with a collector, a service records', () => {
     assert.ok(receiver.traceOf(visits[0]!).some(({ name }) => name === 'store read'))
   })
 
-  test('a request of a trusted proxy in the trace of that proxy, without its query', () => {
+  test('a request of a trusted proxy in the trace of that proxy, without its query or email addresses', () => {
     const [request] = find('GET /api/v1/me')
     assert.deepEqual([request!.traceId, request!.parentSpanId], [TRACE_ID, 'b7ad6b7169203331'])
     assert.ok(!JSON.stringify(receiver.spans).includes('secret'))

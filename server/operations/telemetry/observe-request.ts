@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { CountedResponse } from '../../../packages/http-server/counted-response.ts'
 import { RequestMessage } from '../../../packages/http-server/request-message.ts'
 import { Component } from '../../lib/component.ts'
+import { maskPath } from '../../lib/log.ts'
 import type { RequestLog } from '../../lib/request-log.ts'
 import type { Telemetry } from '../../lib/telemetry.ts'
 
@@ -27,7 +28,7 @@ export class ServiceRequests extends Component<ServiceRequestOptions> {
     const options = {
       name: `${method} request`,
       kind: 'server' as const,
-      attributes: { 'http.request.method': method, 'url.path': request.url?.split('?', 1)[0] ?? '' },
+      attributes: { 'http.request.method': method, 'url.path': maskPath(request.url ?? '') },
       traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     }
     void this.parts.telemetry.tracer.run(options, async (span) => {
@@ -63,7 +64,7 @@ export class ServiceRequests extends Component<ServiceRequestOptions> {
     this.parts.requestLog.add({
       ...{ method, headers, socket, milliseconds },
       host: headers.host ?? '',
-      path: url.split('?', 1)[0]!,
+      path: maskPath(url),
       query: '',
       status: isAnswered ? statusCode : CLIENT_DISCONNECTED,
       bytes: isAnswered ? bodyBytes(response) : 0,
