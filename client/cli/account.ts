@@ -136,7 +136,7 @@ export function rememberSite(
     )
   const former = siteMemory.find(folder, site.server)
   siteMemory.remember(folder, site)
-  if (former?.isOwn && former.claimUrl && former.slug !== site.slug)
+  if (!site.unlinked && former?.isOwn && former.claimUrl && former.slug !== site.slug)
     terminal.printNote(
       `The previous site of this folder may be unclaimed: ${describeSite(former)}. To keep it: ${former.claimUrl}`,
     )

@@ -222,9 +222,12 @@ function createMemory(
       // Another command may have stored a later one since this one began.
       const liveVersionId = siteMemory.all(server).find(({ slug }) => slug === site.slug)?.liveVersionId
       try {
-        if (known?.slug === site.slug && isChangedElsewhere(known, stored))
+        if (known?.slug === site.slug && !known.unlinked && isChangedElsewhere(known, stored))
           return rememberSite(work, folder, withoutPending(stored))
-        rememberSite(work, folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
+        // Until something is published there, the folder keeps its site.
+        const unlinked = named !== undefined && site.pending !== undefined && stored?.slug !== site.slug
+        const seen = { ...(unlinked && { unlinked }), ...(liveVersionId && { liveVersionId }) }
+        rememberSite(work, folder, { ...site, server, ...seen })
         known = siteMemory.find(folder, server)
       } catch (error) {
         if (!isUnwritable(error)) throw error

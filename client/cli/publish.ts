@@ -209,7 +209,8 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
   for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
   for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
   assertNotBoth(options, 'review', 'draft')
-  const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
+  const known =
+    slug === undefined ? work.siteMemory.find(folder, named) : work.siteMemory.findNamed(slug, named)
   const server = await chooseServer(named, known?.server, work)
   const remembered = isNew || known === undefined ? undefined : await ownSite(work, known, slug)
   if (!isNewSite({ slug, remembered }))
@@ -313,10 +314,6 @@ function publishMode(options: OptionValues): PublishPlan['mode'] {
   return options.replace === true ? 'replace' : undefined
 }
 
-function bySlug({ siteMemory }: CommandContext, slug: string, server: string | undefined) {
-  return siteMemory.all(server).find((site) => site.slug === slug)
-}
-
 /** See `readPassword`; only a site with an owner can have one. */
 async function passwordFor(
   work: CommandContext,
@@ -394,7 +391,9 @@ async function publishWithReread(
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
     work.terminal.printNote(`${error.message}. Reading the files again…`)
   }
-  const remembered = work.siteMemory.find(plan.folder, plan.server)
+  const { slug, folder, server } = plan
+  const remembered =
+    slug === undefined ? work.siteMemory.find(folder, server) : work.siteMemory.findNamed(slug, server)
   try {
     return await publishOnce(work, { ...plan, remembered }, scanOrThrow(plan.folder, plan))
   } catch (error) {

@@ -201,6 +201,23 @@ describe('publish', () => {
         assert.equal(fixture.server.sites.get('site-1')!.versions.size, 1)
       })
     }
+
+    it('leaves the folder with its site when another one is named, and resumes when it is run again', async () => {
+      const { cli, server } = fixture
+      fixture.signIn()
+      cli.write({ 'other/index.html': 'other' })
+      await fixture.publish()
+      await cli.run(['publish', 'other'])
+      const siteOf = (folder: string) => cli.siteMemory.find(join(cli.cwd, folder))?.slug
+      server.reply(/_upload.*style\.css/, 'cut')
+      assert.equal((await fixture.publish('--site', 'site-2')).code, 5)
+      assert.deepEqual([siteOf('site'), siteOf('other')], ['site-1', 'site-2'])
+      server.intercept = () => false
+      server.calls.length = 0
+      assert.equal((await fixture.publish('--site', 'site-2')).code, 0)
+      assert.equal(server.log[0], 'POST /api/v1/publish/site-2/uploads/refresh')
+      assert.deepEqual([siteOf('site'), siteOf('other')], ['site-2', 'site-2'])
+    })
   })
 
   describe('of files that change', () => {

@@ -23,6 +23,8 @@ export interface RememberedSite extends StoredSite {
   server: string
   /** The live version that this folder last published or saw. */
   liveVersionId?: string | undefined
+  /** The folder is not that of this site, which has only a pending version from it. */
+  unlinked?: boolean
   /** Whether this user has published the folder as this site, linked it or claimed the site: only then has it more than names and a token. */
   isOwn: boolean
 }
@@ -67,8 +69,12 @@ export class SiteMemory {
 
   /** All sites published from here, on this server if one is given. */
   all(server?: string): RememberedSite[] {
-    const sites = this.#read()
-    return server === undefined ? sites : sites.filter((site) => site.server === server)
+    return this.#read().filter((site) => !site.unlinked && (server ?? site.server) === site.server)
+  }
+
+  /** A site to which something was published from here, or began to be. */
+  findNamed(slug: string, server?: string): RememberedSite | undefined {
+    return this.#read().find((site) => site.slug === slug && (server ?? site.server) === site.server)
   }
 
   /**
@@ -86,13 +92,18 @@ export class SiteMemory {
 
   /** Whether the state is not of this user: a repository may have it, and commit what is stored now. */
   isForeign(): boolean {
-    return existsSync(this.#file) && this.all().every((site) => !site.isOwn)
+    return existsSync(this.#file) && this.#read().every((site) => !site.isOwn)
   }
 
-  /** Stores this site in place of the folder's earlier one on its server. Throws where that is not possible. */
+  /**
+   * Stores this site, in place of the folder's earlier one on its server unless it is unlinked. Throws where that is not
+   * possible.
+   */
   remember(folder: string, site: Omit<RememberedSite, 'folder' | 'isOwn'>): void {
     const entry = { ...site, folder: this.#key(folder), isOwn: true }
-    const isOther = (one: RememberedSite) => one.folder !== entry.folder || one.server !== entry.server
+    const isReplaced = (one: RememberedSite) =>
+      one.unlinked ? one.slug === entry.slug : !entry.unlinked && one.folder === entry.folder
+    const isOther = (one: RememberedSite) => one.server !== entry.server || !isReplaced(one)
     try {
       this.#update((sites) => [entry, ...sites.filter(isOther)])
     } catch (error) {
@@ -104,7 +115,7 @@ export class SiteMemory {
   /** Deletes a site, whatever its folder. Without another one the file goes, too: an empty one counts as foreign. */
   forget(slug: string, server: string): void {
     const isOther = (site: RememberedSite) => site.slug !== slug || site.server !== server
-    if (this.all().every(isOther)) return
+    if (this.#read().every(isOther)) return
     this.#settle(() => this.#update((sites) => sites.filter(isOther)))
   }
 
