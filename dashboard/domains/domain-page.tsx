@@ -10,6 +10,7 @@ import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
+import { showToast } from '../kit/toast.tsx'
 import { Certificate } from './certificate.tsx'
 import { DnsRecords } from './dns-records.tsx'
 import { isSettled } from './domain-labels.ts'
@@ -26,9 +27,15 @@ interface DomainPageProps {
 
 /** One domain: its DNS records until it is active with HTTPS, then its state. */
 export function DomainPage({ record, known }: DomainPageProps) {
-  const { domain, siteSlug, status, reason, redirectsTo } = record
+  const { domain, siteSlug, status, reason, redirectsTo, checkedAt } = record
   const updates = useDomainUpdates(record, known)
-  const check = useAction(async () => known.put(await slipway.checkDomain(domain)))
+  const check = useAction(async () => {
+    const checked = await slipway.checkDomain(domain)
+    known.put(checked)
+    // The server repeats a result that is a few seconds old.
+    if (checkedAt !== null && checked.checkedAt === checkedAt)
+      showToast('Checked a moment ago. You can check again in a few seconds.')
+  })
   const isActive = status === 'active'
   return (
     <Page title={domain} above={<a href="/domains">Domains</a>} actions={<StatusBadge record={record} />}>
