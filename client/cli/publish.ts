@@ -29,7 +29,7 @@ import { type PublishPlan, publishToSite, setPassword, UNKNOWN_VERSION } from '.
 import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
-import { applyName, assertName, NAME_OPTION } from './site-name.ts'
+import { applyName, assertIsName, assertName, NAME_OPTION } from './site-name.ts'
 import type { RememberedSite } from './state/site-memory.ts'
 import { browse } from './terminal/browser.ts'
 import { choose } from './terminal/choose.ts'
@@ -223,6 +223,8 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     )
   }
   const key = resolveKey(work, options, server)
+  // With a key, the server says what is wrong.
+  if (slug !== undefined && key === undefined) assertIsName(slug)
   if (options.create === true && key === undefined)
     throw new AuthError('Choosing a name needs an account', `First: ${loginCommand(work, server)}`)
   return {

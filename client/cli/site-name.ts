@@ -1,7 +1,8 @@
+import { MAX_NAME_LENGTH, MIN_NAME_LENGTH, suggestName as toName } from '../../protocol/site-name.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { loginCommand } from './account.ts'
-import { AuthError, RefusedError } from './cli-error.ts'
+import { AuthError, RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext, CommandOption } from './command.ts'
 import type { PublishPlan } from './publish-target.ts'
 import { suggestName } from './suggest-name.ts'
@@ -10,6 +11,15 @@ export const NAME_OPTION: CommandOption = {
   type: 'string',
   value: 'NAME',
   help: 'Name of the site, as in NAME.example.com (needs an account)',
+}
+
+/** Throws a UsageError for what cannot be the name of a site. */
+export function assertIsName(name: string): void {
+  const similar = toName(name)
+  if (similar === name) return
+  const rule = `A name has ${MIN_NAME_LENGTH} to ${MAX_NAME_LENGTH} lowercase letters, digits and single hyphens`
+  const hint = similar === undefined ? [] : [`Did you mean: --site ${similar}`]
+  throw new UsageError(`${JSON.stringify(name)} is not the name of a site`, rule, ...hint)
 }
 
 /** Renames a site, here and on the server; returns its slug. The former name redirects for 30 days. */

@@ -202,6 +202,12 @@ describe('publish', () => {
     const publish = (...args: string[]) => cli.run(['publish', 'site', ...args])
     const byName = ['--site', 'corner-bakery', '--create']
     assert.match((await publish(...byName)).stderr, /Choosing a name needs an account\n.*slipway login/)
+    const impossible = await publish('--site', 'Bad Name')
+    assert.equal(impossible.code, 2)
+    assert.match(
+      impossible.stderr,
+      /^Error: "Bad Name" is not the name of a site\n.*\n {2}Did you mean: --site bad-name\n$/,
+    )
     const client = await fixture.signIn()
     for (const args of [['--create'], [...byName, '--new'], [...byName, '--name', 'x']])
       assert.equal((await publish(...args)).code, 2, args.join(' '))
