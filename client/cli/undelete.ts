@@ -21,7 +21,8 @@ of which it was the site updates it again; to update it from another one, run li
     const { files: _, ...restored } = await accountClient(work, options, server).undelete(slug)
     const linked = siteMemory.all(server).find((site) => site.slug === restored.slug && site.isOwn)
     printResult(work, options, restored, () => {
-      terminal.printDone(`Restored ${restored.slug}`)
+      if (restored.unchanged) terminal.printNote(`${restored.slug} is not in the trash. Nothing was changed.`)
+      else terminal.printDone(`Restored ${restored.slug}`)
       terminal.print(restored.siteUrl)
       const update = linked
         ? `Update it: ${settings.program} publish ${quoteArgument(linked.folder)}`

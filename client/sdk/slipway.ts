@@ -51,6 +51,7 @@ import type {
   SiteDetails,
   SiteList,
   SiteSummary,
+  UndeleteResponse,
 } from '../../protocol/api/sites.schema.ts'
 import type {
   CreateTrustRequest,
@@ -449,7 +450,7 @@ export class Slipway {
   }
 
   /** Restores a deleted site; its domains are verified again. */
-  undelete(slug: string): Promise<SiteDetails> {
+  undelete(slug: string): Promise<UndeleteResponse> {
     return this.#call('undeleteSite', { params: { slug } })
   }
 

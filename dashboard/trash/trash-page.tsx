@@ -67,9 +67,12 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
   const name = title ?? slug
   const [isConfirming, setConfirming] = useState(false)
   const restore = useAction(async () => {
-    await slipway.undelete(slug)
+    const { unchanged } = await slipway.undelete(slug)
     onChanged()
-    showToast(`${name} restored.`, { href: `/sites/${slug}`, name: 'Open site' })
+    showToast(unchanged ? `${name} is no longer in the trash.` : `${name} restored.`, {
+      href: `/sites/${slug}`,
+      name: 'Open site',
+    })
   })
   return (
     <li>

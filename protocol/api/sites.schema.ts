@@ -56,26 +56,28 @@ const sharedFields = {
 }
 
 /** Spec 2.1 and 4.7. */
-export const siteDetails = named(
-  'Site',
-  object(
-    {
-      ...siteFields,
-      ...headFields,
-      title: siteFields.title,
-      viewer: object(
-        headFields,
-        {},
-        { description: 'The metadata of the site itself; for null, the value of the document is used' },
-      ),
-      spaMode: metadataFields.spaMode,
-      requireApproval,
-      files: list(publishedFile, 'The files of the current version'),
-    },
-    sharedFields,
+const detailFields = {
+  ...siteFields,
+  ...headFields,
+  title: siteFields.title,
+  viewer: object(
+    headFields,
+    {},
+    { description: 'The metadata of the site itself; for null, the value of the document is used' },
   ),
-)
+  spaMode: metadataFields.spaMode,
+  requireApproval,
+  files: list(publishedFile, 'The files of the current version'),
+}
+
+export const siteDetails = named('Site', object(detailFields, sharedFields))
 export type SiteDetails = Static<typeof siteDetails>
+
+export const undeleteResponse = named(
+  'RestoredSite',
+  object(detailFields, { ...sharedFields, unchanged: constant(true, 'The site was not in the trash') }),
+)
+export type UndeleteResponse = Static<typeof undeleteResponse>
 
 const siteSummary = named(
   'SiteSummary',

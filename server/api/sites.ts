@@ -21,8 +21,9 @@ export function siteHandlers(services: Services) {
     duplicateSite: ({ caller, params }) => sites.duplicate(caller, params.slug),
     deleteSite: (call) => deleteSite(call, services),
     undeleteSite: async ({ account, params }) => {
-      await trash.undelete(account, params.slug)
-      return sites.details(account, params.slug)
+      const isRestored = await trash.undelete(account, params.slug)
+      const details = await sites.details(account, params.slug)
+      return isRestored ? details : { ...details, unchanged: true }
     },
     listCollaborators: ({ account, params }) => collaborators.list(account, params.slug),
     addCollaborator: ({ account, params, body }) => collaborators.add(account, params.slug, body.email),

@@ -76,34 +76,35 @@ export class Trash extends Component<TrashParts> {
 
   /**
    * Restores the name, versions, settings and collaborators. Domains are pending until they are verified again. Changes
-   * nothing for a site that is not deleted.
+   * nothing for a site that is not deleted. Returns whether it was.
    */
-  async undelete(account: Account, slug: string): Promise<void> {
+  async undelete(account: Account, slug: string): Promise<boolean> {
     const { store, plans, precompressor, clock } = this.parts
-    const liveVersionId = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
+    const restored = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
       const trashed = await findInTrash(tx, slug, account)
       if (!trashed) {
         await requireAccess(tx, 'delete', { slug, account, now })
-        return null
+        return undefined
       }
-      const restored = {
+      const changes = {
         deletedAt: null,
         deletionReason: null,
         keptUntil: null,
         keptDomains: [],
         updatedAt: now,
       }
-      requireNotExpired({ ...trashed, ...restored }, now)
+      requireNotExpired({ ...trashed, ...changes }, now)
       await assertNotBeingDeleted(tx, account)
-      await tx.sites.update(slug, restored)
+      await tx.sites.update(slug, changes)
       const maxDomains = plans.limitsOf(account).domains
       const kept = { slug, accountId: account.id, kept: trashed.keptDomains }
       await restoreSiteDomains(tx, kept, { maxDomains, now })
       await tx.notifyChanged(slug)
-      return trashed.liveVersionId
+      return trashed
     })
-    if (liveVersionId) precompressor.enqueue(slug, liveVersionId)
+    if (restored?.liveVersionId) precompressor.enqueue(slug, restored.liveVersionId)
+    return restored !== undefined
   }
 }
 

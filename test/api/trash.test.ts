@@ -61,7 +61,8 @@ describe('a deleted site', () => {
     assert.ok((await api.visit(live.siteUrl)).text.endsWith(bytes))
     assert.equal((await client.collaborators(slug)).collaborators.length, 1)
     assert.deepEqual((await client.list({ deleted: true })).publishes, [])
-    assert.equal((await client.undelete(slug)).versionId, first.versionId, 'a repetition changes nothing')
+    const { versionId, unchanged } = await client.undelete(slug)
+    assert.deepEqual([versionId, unchanged], [first.versionId, true], 'a repetition changes nothing')
   })
 
   test('is deleted permanently when its time in the trash has ended, with its blobs and not with its name', async () => {

@@ -317,7 +317,8 @@ describe('the tools for programs', () => {
     assert.ok(deletedUntil > new Date().toISOString())
     const trash = await owner.call('list_sites', { deleted: true, q: renamed.slug })
     assert.deepEqual([trash.sites.length, trash.sites[0].slug], [1, renamed.slug])
-    await owner.call('undelete_site', { slug: renamed.slug })
+    const undelete = async () => (await owner.call('undelete_site', { slug: renamed.slug })).unchanged
+    assert.deepEqual([await undelete(), await undelete()], [undefined, true])
     assert.equal(await visit(renamed.siteUrl), page.content)
     const query = { slug: renamed.slug, range: '24h', path: '/' }
     const { range, topPages, filtered } = await owner.call('get_visits', query)

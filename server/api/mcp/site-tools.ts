@@ -6,6 +6,7 @@ import type {
   SiteDetails,
   SiteList,
   SiteSummary,
+  UndeleteResponse,
 } from '../../../protocol/api/sites.schema.ts'
 import { type Visits, visitsFilter } from '../../../protocol/api/visits.schema.ts'
 import { VISIT_RANGES } from '../../../protocol/api/visits.ts'
@@ -127,7 +128,10 @@ export const SITE_TOOLS: Tools = {
     input: object({ slug: site }),
     annotations: ADD,
     scope: 'manage',
-    call: async (api, { slug }) => toDetails(api, await api.call('undeleteSite', { params: { slug } })),
+    call: async (api, { slug }) => {
+      const restored: UndeleteResponse = await api.call('undeleteSite', { params: { slug } })
+      return { ...toDetails(api, restored), unchanged: restored.unchanged }
+    },
   },
   get_visits: {
     title: 'Get the visits of a site',
