@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { isRetired, requireNotExpired } from '../accounts/authorization.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
@@ -15,12 +16,15 @@ const HASH_CHARACTERS = 64
 
 export class ManifestFiles {
   readonly slug: string
+  /** When the site expires, as of the read. */
+  readonly expiresAt: number | null
   readonly #sizes: Float64Array
   /** Hexadecimal digits; zero bytes where the manifest declares no hash. */
   readonly #hashes: Buffer
 
-  constructor(slug: string, files: readonly StoredFile[]) {
+  constructor(slug: string, files: readonly StoredFile[], expiresAt: number | null = null) {
     this.slug = slug
+    this.expiresAt = expiresAt
     this.#sizes = Float64Array.from(files, (file) => file.size)
     this.#hashes = Buffer.alloc(files.length * HASH_CHARACTERS)
     files.forEach(({ hash }, number) => {
@@ -48,17 +52,26 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
   #generation = 0
 
   /**
-   * UPLOAD_EXPIRED without a pending version of this id. The slug in a signed address does not matter: the site may
-   * have another name since.
+   * UPLOAD_EXPIRED without a pending version of this id, SITE_EXPIRED after the expiry of its site. The slug in a signed
+   * address does not matter: the site may have another name since.
    */
   async manifest(versionId: string): Promise<ManifestFiles> {
-    const manifest = await this.load(versionId, this.parts.store.read)
+    const { store } = this.parts
+    const manifest = await this.load(versionId, store.read)
     if (!manifest) throw notPending()
+    if (manifest.expiresAt !== null && manifest.expiresAt <= store.clock()) {
+      // It may have an owner, or another expiry, since.
+      const site = await store.read.sites.find(manifest.slug)
+      if (site && !isRetired(site)) requireNotExpired(site, store.clock())
+    }
     return manifest
   }
 
   /** From the cache or read with `queries`; undefined when the version is not pending. */
-  async load(versionId: string, { versions }: Pick<Queries, 'versions'>): Promise<ManifestFiles | undefined> {
+  async load(
+    versionId: string,
+    { versions, sites }: Pick<Queries, 'versions' | 'sites'>,
+  ): Promise<ManifestFiles | undefined> {
     const cached = this.#manifests.get(versionId)
     if (cached) {
       this.#manifests.delete(versionId)
@@ -68,7 +81,8 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
     const generation = this.#generation
     const version = await versions.find(versionId)
     if (version?.state !== 'pending') return undefined
-    const manifest = new ManifestFiles(version.slug, version.files)
+    const site = await sites.find(version.slug)
+    const manifest = new ManifestFiles(version.slug, version.files, site?.expiresAt)
     if (generation !== this.#generation) return manifest
     this.#manifests.set(versionId, manifest)
     if (this.#manifests.size > MAX_CACHED_MANIFESTS)

@@ -142,9 +142,12 @@ describe('the URL of bundles', () => {
     const anonymous = { slug, siteUrl, versionId: upload.versionId, bundle: upload.bundle! }
     const [first, ...rest] = buildTarParts(SITE)
     assert.equal((await send(api, anonymous.bundle, Buffer.concat([first!, TAR_END]))).status, 200)
+    const sendOne = () => send(api, upload.uploads[0]!, Object.values(SITE)[0]!)
+    assert.equal((await sendOne()).status, 200)
     api.pass(10_000)
     const late = await send(api, anonymous.bundle, Buffer.concat([...rest, TAR_END]))
     assert.equal(late.json.code, 'SITE_EXPIRED')
+    assert.equal((await sendOne()).json.code, 'SITE_EXPIRED', 'a single file')
     await expectFailure(api.anonymous.finalize(slug, { versionId: upload.versionId }), 'SITE_EXPIRED')
   })
 })
