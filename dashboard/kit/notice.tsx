@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { DisplayError } from '../api/display-error.ts'
 import { retries } from '../api/resource.ts'
 import { Button } from './button.tsx'
@@ -31,6 +31,14 @@ export function Notice({ tone = 'plain', title, children }: NoticeProps) {
 /** Moves the focus from an element that will be removed to the part of the page around it. */
 export function focusAround(element = document.activeElement): void {
   element?.parentElement?.closest<HTMLElement>('[tabindex]')?.focus({ preventScroll: true })
+}
+
+/** Does so when this element, which has the focus, leaves the page. */
+export function useFocusAround(element: { current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const own = element.current!
+    return () => own.contains(document.activeElement) && focusAround(own)
+  }, [])
 }
 
 interface ErrorNoticeProps {

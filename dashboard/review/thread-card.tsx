@@ -1,10 +1,10 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Reviewer, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
 import { MAX_COMMENT_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea } from '../kit/field.tsx'
-import { ErrorNotice, focusAround } from '../kit/notice.tsx'
+import { ErrorNotice, useFocusAround } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { useUnsaved } from '../kit/unsaved.ts'
@@ -84,11 +84,8 @@ function useCard(isSelected: boolean) {
     // After the form of a new comment.
     if (document.activeElement === document.body) card.current?.focus()
   }, [isSelected])
-  useLayoutEffect(() => {
-    const own = card.current!
-    // A thread that is resolved or outdated leaves the list.
-    return () => own.contains(document.activeElement) && focusAround(own)
-  }, [])
+  // A thread that is resolved or outdated leaves the list.
+  useFocusAround(card)
   return card
 }
 

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
@@ -9,7 +9,7 @@ import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, useFocusAround } from '../kit/notice.tsx'
 import { Empty } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
@@ -66,6 +66,8 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
   const { slug, siteUrl, title, deletedAt = '', deletedUntil = '' } = site
   const name = title ?? slug
   const [isConfirming, setConfirming] = useState(false)
+  const row = useRef<HTMLLIElement>(null)
+  useFocusAround(row)
   const restore = useAction(async () => {
     const { unchanged } = await slipway.undelete(slug)
     onChanged()
@@ -75,7 +77,7 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
     })
   })
   return (
-    <li>
+    <li ref={row}>
       <div class="site-row trash-row">
         {/* The server does not show pictures of deleted sites. */}
         <Thumbnail site={{ slug, title, thumbnailUrl: null, iconUrl: null, imageUrl: null }} />

@@ -247,6 +247,7 @@ describe('a site', requiresBrowser, () => {
     await owner.assertReadableInAllViewports()
     await page.getByRole('button', { name: 'Restore Kept' }).click()
     await page.getByText('Kept restored.').waitFor()
+    await page.locator('main:focus').waitFor()
     await page.getByRole('link', { name: 'Open site' }).click()
     await page.getByRole('heading', { name: 'Kept', level: 1 }).waitFor()
     await page.goBack()
