@@ -1,12 +1,17 @@
 import { Readable } from 'node:stream'
 import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { ApiError } from '../lib/errors.ts'
+import { shareSuccess } from '../lib/share-result.ts'
 import type { BlobLocation, Blobs, ByteRange, StoredBlob } from './blobs.ts'
 import { isDamage } from './damage.ts'
 
 export interface BlobIndex {
   find(hash: string): Promise<BlobLocation | undefined>
 }
+
+/** Of all blobs that a reader keeps. */
+const MAX_KEPT_BYTES = 16 * 1024
 
 /** Reads blobs by their hash. The empty content needs no blob. */
 export class BlobReader {
@@ -18,12 +23,15 @@ export class BlobReader {
     this.#index = index
   }
 
-  /** A reader that also finds these blobs, which the index does not have yet. */
+  /** A reader that also finds these blobs, which the index does not have yet; when they are small, it reads each once. */
   including(blobs: readonly StoredBlob[]): BlobReader {
     const byHash = new Map(blobs.map((blob) => [blob.hash, { ...blob, offset: 0 }]))
-    return new BlobReader(this.#blobs, {
-      find: async (hash) => byHash.get(hash) ?? this.#index.find(hash),
-    })
+    const isSmall = sumSizes(blobs) <= MAX_KEPT_BYTES
+    const readOnce = shareSuccess((location: BlobLocation) => this.#blobs.bytes(location))
+    const bytes: Blobs['bytes'] = (location) =>
+      isSmall && byHash.get(location.hash) === location ? readOnce(location) : this.#blobs.bytes(location)
+    const find: BlobIndex['find'] = async (hash) => byHash.get(hash) ?? this.#index.find(hash)
+    return new BlobReader({ ...this.#blobs, bytes }, { find })
   }
 
   /** All bytes of a blob, or of a known location of it; undefined when absent. UNAVAILABLE when it cannot be read. */

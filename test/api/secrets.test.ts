@@ -193,8 +193,9 @@ describe('by the setting', () => {
           reader(text),
           new Set(),
         )
+      const long = (text: string) => text.padEnd(20_000, '\n')
       const texts: [SecretScan, string, number?][] = [
-        [scan, 'x'],
+        [scan, long('x')],
         [patient, `${'glpat-aaaa '.repeat(30_000)}`],
         [patient, 'x', 17 * 2 ** 20],
       ]
@@ -207,9 +208,9 @@ describe('by the setting', () => {
             warnings: [{ file: 'a.txt', message: 'not scanned for secrets' }],
             allowed: [],
           })
-      await assert.rejects(check(patient, makeSecret()), { code: 'SECRET_DETECTED' })
-      assert.deepEqual((await check(patient, 'x')).warnings, [])
-      const last = check(patient, 'y')
+      await assert.rejects(check(patient, long(makeSecret())), { code: 'SECRET_DETECTED' })
+      assert.deepEqual((await check(patient, long('x'))).warnings, [])
+      const last = check(patient, long('y'))
       patient[Symbol.dispose]()
       await assert.rejects(last, { code: 'UNAVAILABLE' }, 'what a stop interrupts is not published')
     })

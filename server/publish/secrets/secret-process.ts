@@ -1,21 +1,11 @@
-import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
-import { findSecrets } from './secret-rules.ts'
-import type { FileContents, ScanResult } from './secret-scan.ts'
+import { scan } from './secret-rules.ts'
+import type { FileContents } from './secret-scan.ts'
 
 // A separate program, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it.
 
 process.on('message', (batch: readonly FileContents[]) => {
-  process.send!(
-    batch.map((contents): ScanResult => {
-      try {
-        const text = readContents(contents).toString('latin1')
-        return findSecrets(text).map(({ value, ...found }) => ({ ...found, digest: hash('sha256', value) }))
-      } catch {
-        return null
-      }
-    }),
-  )
+  process.send!(batch.map((contents) => scan(() => readContents(contents))))
 })
 
 function readContents(contents: FileContents): Buffer {
