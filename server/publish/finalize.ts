@@ -340,9 +340,11 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       const { previews: max } = await this.parts.plans.limitsOfOwner(tx, site.ownerId)
       await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
     }
-    const before = await countRecord(tx, site, id)
     const replaced = name === null ? undefined : await tx.versions.findPreview(site.slug, name)
     const ready = version.state === 'pending' ? await makeReady(tx, found, promoted!) : undefined
+    const countIfChanged = async () =>
+      ready?.change.rules || ready?.change.files ? countRecord(tx, site, id) : 0
+    const before = await countIfChanged()
     const change = { ...ready?.change, ...(name === null ? {} : renewedPreview(version, now)) }
     if (ready) outcome.version = { ...version, ...change, files }
     const allowedSecrets = new Set([...site.allowedSecrets, ...(promoted?.allowedSecrets ?? [])])
@@ -362,7 +364,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     const uploads = sumUploads(version.state, version.files)
     if (ready)
       await this.parts.quotas.charge(tx, site, {
-        bytes: ready.newBytes - uploads + (await countRecord(tx, site, id)) - before,
+        bytes: ready.newBytes - uploads + (await countIfChanged()) - before,
         sites: 0,
         versionId: id,
       })
