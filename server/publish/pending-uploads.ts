@@ -6,6 +6,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Arrival } from '../store/tables/versions.ts'
+import type { StagedVersion } from './stage.ts'
 
 type ArrivedFile = Pick<Arrival, 'fileNumber' | 'size' | 'hash'>
 
@@ -83,11 +84,13 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
     if (version?.state !== 'pending') return undefined
     const site = await sites.find(version.slug)
     const manifest = new ManifestFiles(version.slug, version.files, site?.expiresAt)
-    if (generation !== this.#generation) return manifest
-    this.#manifests.set(versionId, manifest)
-    if (this.#manifests.size > MAX_CACHED_MANIFESTS)
-      this.#manifests.delete(this.#manifests.keys().next().value!)
+    if (generation === this.#generation) this.#add(versionId, manifest)
     return manifest
+  }
+
+  /** One that has just been stored. */
+  add({ versionId, slug, files, expiresAt }: StagedVersion): void {
+    this.#add(versionId, new ManifestFiles(slug, files, expiresAt))
   }
 
   /** Without names, all. */
@@ -95,6 +98,12 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
     this.#generation++
     if (names === undefined) this.#manifests.clear()
     else for (const [id, { slug }] of this.#manifests) if (names.includes(slug)) this.#manifests.delete(id)
+  }
+
+  #add(versionId: string, manifest: ManifestFiles): void {
+    this.#manifests.set(versionId, manifest)
+    if (this.#manifests.size > MAX_CACHED_MANIFESTS)
+      this.#manifests.delete(this.#manifests.keys().next().value!)
   }
 }
 

@@ -63,6 +63,7 @@ export class PublishService extends Component<PublishServiceParts> {
     await this.parts.blobs.assertSpace()
     await turn()
     const staged = await this.parts.pendingVersions.newSite(caller, request)
+    this.#manifests.add(staged)
     await turn()
     return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
   }
@@ -72,6 +73,7 @@ export class PublishService extends Component<PublishServiceParts> {
     await this.parts.blobs.assertSpace()
     await turn()
     const staged = await this.parts.pendingVersions.newVersion(caller, slug, request)
+    this.#manifests.add(staged)
     await turn()
     return this.#buildResponse(staged)
   }
@@ -99,10 +101,7 @@ export class PublishService extends Component<PublishServiceParts> {
     const replacedId = await findReplacedId(store.read, site, version.previewName, clock())
     const replaced = replacedId === null ? undefined : await store.read.versions.findFiles(replacedId)
     const compared = compareManifests(replaced, files)
-    return this.#buildResponse(
-      { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared },
-      arrived,
-    )
+    return this.#buildResponse({ slug, versionId: version.id, files, skipped, ...compared }, arrived)
   }
 
   /** Spec 4.6: receives one file. `key` and `query` are the signed URL, the only credential. */
@@ -173,7 +172,10 @@ export class PublishService extends Component<PublishServiceParts> {
     for (const id of active) if (!pending.has(id)) this.#slots.stopVersion(id)
   }
 
-  #buildResponse(staged: StagedVersion, arrived = new Set<number>()): UpdateResponse {
+  #buildResponse(
+    staged: Omit<StagedVersion, 'isNew' | 'expiresAt' | 'anonymous'>,
+    arrived = new Set<number>(),
+  ): UpdateResponse {
     const { targets, addresses } = this.parts
     const { slug, versionId, files, skipped, removal, changes } = staged
     const uploads: UploadPlan['uploads'] = []

@@ -74,6 +74,8 @@ export interface StagedVersion {
   files: readonly StoredFile[]
   skipped: Set<number>
   isNew: boolean
+  /** Of the site. */
+  expiresAt: number | null
   anonymous: AnonymousExtras | undefined
   /** Undefined when the version removes no file of the live one. */
   removal: Removal | undefined
@@ -247,7 +249,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
             'Save claimToken and claimUrl: they are shown only once, and the site expires unless you claim it.',
         }
     return {
-      ...{ slug, versionId: version.id, files, skipped: new Set(), isNew: true, anonymous },
+      ...{ slug, versionId: version.id, files, skipped: new Set(), isNew: true, expiresAt, anonymous },
       ...compareManifests(undefined, files),
     }
   }
@@ -325,7 +327,9 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     await tx.rows.insert('versions', version)
     const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))
     await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
-    return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
+    const { expiresAt } = site
+    const anonymous = undefined
+    return { slug, versionId: version.id, files, skipped, isNew: false, expiresAt, anonymous, ...compared }
   }
 
   /**

@@ -582,6 +582,7 @@ function staged(slug: string, versionId: string, isNew: boolean): StagedVersion 
   const rest = {
     files: [],
     skipped: new Set<number>(),
+    expiresAt: null,
     anonymous: undefined,
     removal: undefined,
     changes: undefined,
