@@ -10,15 +10,17 @@ export interface BlobIndex {
   find(hash: string): Promise<BlobLocation | undefined>
 }
 
+type ReadableBlobs = Pick<Blobs, 'bytes' | 'read' | 'localPath' | 'takeUnread'>
+
 /** Of all blobs that a reader keeps. */
 const MAX_KEPT_BYTES = 16 * 1024
 
 /** Reads blobs by their hash. The empty content needs no blob. */
 export class BlobReader {
-  readonly #blobs: Pick<Blobs, 'bytes' | 'read' | 'localPath'>
+  readonly #blobs: ReadableBlobs
   readonly #index: BlobIndex
 
-  constructor(blobs: Pick<Blobs, 'bytes' | 'read' | 'localPath'>, index: BlobIndex) {
+  constructor(blobs: ReadableBlobs, index: BlobIndex) {
     this.#blobs = blobs
     this.#index = index
   }
@@ -27,7 +29,10 @@ export class BlobReader {
   including(blobs: readonly StoredBlob[]): BlobReader {
     const byHash = new Map(blobs.map((blob) => [blob.hash, { ...blob, offset: 0 }]))
     const isSmall = sumSizes(blobs) <= MAX_KEPT_BYTES
-    const readOnce = shareSuccess((location: BlobLocation) => this.#blobs.bytes(location))
+    const readOnce = shareSuccess(
+      async (location: BlobLocation) =>
+        this.#blobs.takeUnread?.(location.object) ?? this.#blobs.bytes(location),
+    )
     const bytes: Blobs['bytes'] = (location) =>
       isSmall && byHash.get(location.hash) === location ? readOnce(location) : this.#blobs.bytes(location)
     const find: BlobIndex['find'] = async (hash) => byHash.get(hash) ?? this.#index.find(hash)

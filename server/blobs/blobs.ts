@@ -77,6 +77,9 @@ export interface Blobs {
   /** The file of this machine that has the bytes, for another process. Nothing compares them with their hash. */
   localPath?(object: string): string
 
+  /** The bytes of an object that this process has received, for one read after it; undefined when they are not in memory. */
+  takeUnread?(object: string): Buffer | undefined
+
   /** A stream of the bytes, or of a range of them; undefined when absent. */
   read(location: BlobLocation, range?: ByteRange): Promise<Readable | undefined>
 

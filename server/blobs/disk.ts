@@ -48,6 +48,10 @@ const MAX_BUFFERED_BODY_BYTES = 256 * 1024
 /** Of an object with nothing else, to be read in one call of Node. */
 const MAX_READ_AT_ONCE_BYTES = 64 * 1024
 
+/** Together at most 1 MiB. */
+const MAX_UNREAD_BYTES = 16 * 1024
+const MAX_UNREAD_CONTENTS = 64
+
 /** Bytes that are read and hashed at a time: the event loop waits for the hash. */
 const HASH_CHUNK_BYTES = 2 ** 20
 
@@ -86,6 +90,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
   /** The end of the names of objects that this run has created. */
   const ownSuffix = `.${hashOnce('sha256', bootId).slice(0, 8)}`
   const place = (object: string) => join(folder, shardOf(object), object)
+  const unread = new UnreadContents()
   let flushFailure: unknown
 
   /** Creates an object, and removes it again when `write` fails. */
@@ -237,6 +242,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
           const { bytes, ...received } = await bufferBody(body, expected)
           return create(async (path, object) => {
             await writeFile(path, bytes, { flag: 'wx' })
+            unread.add(object, bytes)
             return { ...received, object, piecesHash: null }
           }, received.hash)
         }
@@ -274,6 +280,8 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
       }),
 
     localPath: place,
+
+    takeUnread: (object) => unread.take(object),
 
     bytes: (location) => withStorageErrors(() => readIntact(location)),
 
@@ -339,6 +347,23 @@ function tryRemove(path: string): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+class UnreadContents {
+  readonly #contents = new Map<string, Buffer>()
+
+  add(object: string, bytes: Buffer): void {
+    // Of a part of a buffer, the whole would be kept.
+    if (bytes.buffer.byteLength > MAX_UNREAD_BYTES) return
+    this.#contents.set(object, bytes)
+    if (this.#contents.size > MAX_UNREAD_CONTENTS) this.#contents.delete(this.#contents.keys().next().value!)
+  }
+
+  take(object: string): Buffer | undefined {
+    const bytes = this.#contents.get(object)
+    this.#contents.delete(object)
+    return bytes
   }
 }
 
