@@ -93,10 +93,13 @@ export class Table<F extends Fields> {
   readonly key: readonly (keyof Row<F> & string)[]
   readonly nulls: NullsOf<Entity<F>>
   readonly #fields: F
+  /** A copy of an object has its layout from the beginning. */
+  readonly #blank: Record<string, unknown>
   readonly #columns: readonly { field: string; name: string; column: Column }[]
 
   constructor(fields: F) {
     this.#fields = fields
+    this.#blank = Object.fromEntries(Object.keys(fields).map((field) => [field, undefined]))
     this.#columns = Object.entries(fields).map(([field, column]) => ({
       field,
       name: field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -109,7 +112,7 @@ export class Table<F extends Fields> {
   }
 
   readonly toEntity = (row: Row<F>): Entity<F> => {
-    const entity: Record<string, unknown> = {}
+    const entity: Record<string, unknown> = { ...this.#blank }
     for (const { field, name, column } of this.#columns) {
       const stored = (row as Record<string, unknown>)[name]
       if (column.isLazy && typeof stored === 'string' && stored.length > LONG_TEXT)
