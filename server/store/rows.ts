@@ -225,7 +225,8 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     if (lists.length > 0 || rows.length > MAX_COMPILED_ROWS)
       return this.#db.executeQuery(build(this.#db, this.#match(conditions), rows) as Compilable<Values>)
     for (const row of rows) {
-      shape += ` ${Object.keys(row)}`
+      const names = Object.keys(row)
+      shape += names.length === this.#table.columns.length ? ' *' : ` ${names}`
       values.push(...Object.values(row))
     }
     let known = this.#compiled.get(shape)

@@ -93,13 +93,14 @@ export class Table<F extends Fields> {
   readonly key: readonly (keyof Row<F> & string)[]
   readonly nulls: NullsOf<Entity<F>>
   readonly #fields: F
-  /** A copy of an object has its layout from the beginning. */
+  /** Copies of an object have its layout from the beginning. */
   readonly #blank: Record<string, unknown>
+  readonly #blankRow: Record<string, unknown>
   readonly #columns: readonly { field: string; name: string; column: Column }[]
 
   constructor(fields: F) {
     this.#fields = fields
-    this.#blank = Object.fromEntries(Object.keys(fields).map((field) => [field, undefined]))
+    this.#blank = toBlank(Object.keys(fields))
     this.#columns = Object.entries(fields).map(([field, column]) => ({
       field,
       name: field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -108,6 +109,7 @@ export class Table<F extends Fields> {
     const nullable = Object.entries(fields).filter(([, { isNullable }]) => isNullable)
     this.nulls = Object.fromEntries(nullable.map(([field]) => [field, null])) as NullsOf<Entity<F>>
     this.columns = this.#columns.map(({ name }) => name as keyof Row<F> & string)
+    this.#blankRow = toBlank(this.columns)
     this.key = this.columns.filter((_, at) => this.#columns[at]!.column.isKey)
   }
 
@@ -129,7 +131,10 @@ export class Table<F extends Fields> {
   toRow(entity: Entity<F>): Row<F>
   toRow(change: Partial<Entity<F>>): Partial<Row<F>>
   toRow(change: Partial<Entity<F>>): unknown {
-    const row: Record<string, unknown> = {}
+    const isWhole = this.#columns.every(
+      ({ field }) => (change as Record<string, unknown>)[field] !== undefined,
+    )
+    const row: Record<string, unknown> = isWhole ? { ...this.#blankRow } : {}
     for (const { field, name, column } of this.#columns) {
       const value = (change as Record<string, unknown>)[field]
       if (value !== undefined) row[name] = column.encode ? column.encode(value) : value
@@ -149,6 +154,10 @@ export class Table<F extends Fields> {
     const others = Object.entries(this.#fields).filter(([name]) => !names.includes(name as Field))
     return new Table(Object.fromEntries(others) as Omit<F, Field>)
   }
+}
+
+function toBlank(names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, undefined]))
 }
 
 /** Of a shorter text, an accessor would cost more than decoding it. */
