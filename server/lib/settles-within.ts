@@ -1,10 +1,11 @@
 /** Waits until `work` succeeds or fails, or for this time; returns whether it has ended. */
 export function settlesWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
-  const timeout = Promise.withResolvers<boolean>()
-  const timer = setTimeout(timeout.resolve, milliseconds, false)
-  const settled = work.then(
-    () => true,
-    () => true,
-  )
-  return Promise.race([settled, timeout.promise]).finally(() => clearTimeout(timer))
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds, false)
+    const end = () => {
+      clearTimeout(timer)
+      resolve(true)
+    }
+    work.then(end, end)
+  })
 }

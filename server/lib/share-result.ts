@@ -68,10 +68,9 @@ export class Coalesced<T> {
       this.#next = undefined
       const result = this.#work()
       const interval = this.#intervalMs
-      this.#pause = Promise.allSettled([
-        result,
-        interval > 0 && new Promise((resolve) => setTimeout(resolve, interval)),
-      ])
+      const ended = result.catch(() => undefined)
+      this.#pause =
+        interval > 0 ? Promise.all([ended, new Promise((resolve) => setTimeout(resolve, interval))]) : ended
       return result
     })
     return this.#next

@@ -41,6 +41,9 @@ type Order<Name extends TableName> = Plain<Name> | `${Plain<Name>} desc`
 
 type Values = Readonly<Record<string, unknown>>
 
+/** Nothing waits in SQLite, and a promise would cost as much as a small statement. */
+type MaybePromise<T> = T | Promise<T>
+
 /** The names of tables and columns are values. */
 type AnySchema = Record<string, Values>
 
@@ -156,7 +159,7 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     which: Where<Name> | Refine<Name>,
     order: readonly string[],
     select: (all: Select) => Select,
-  ): Promise<QueryResult<Values>> {
+  ): MaybePromise<QueryResult<Values>> {
     if (typeof which === 'function') {
       const rows = which(select(this.#db.selectFrom(this.#name)) as never) as object
       return this.#db.executeQuery(rows as Compilable<Values>)
@@ -210,7 +213,7 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     where: Where<Name>,
     rows: readonly Values[],
     build: (db: Kysely<AnySchema>, matches: Matches, rows: readonly Values[]) => Compilable,
-  ): Promise<QueryResult<Values>> {
+  ): MaybePromise<QueryResult<Values>> {
     const conditions = where as Values
     const values: unknown[] = []
     let shape = kind
@@ -221,7 +224,7 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
       if (value !== null) values.push(value)
     }
     const lists = values.filter(Array.isArray)
-    if (lists.some((list) => list.length === 0)) return Promise.resolve({ rows: [], numAffectedRows: 0n })
+    if (lists.some((list) => list.length === 0)) return { rows: [], numAffectedRows: 0n }
     if (lists.length > 0 || rows.length > MAX_COMPILED_ROWS)
       return this.#db.executeQuery(build(this.#db, this.#match(conditions), rows) as Compilable<Values>)
     for (const row of rows) {
@@ -243,7 +246,7 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
       })
       this.#compiled.set(shape, known)
     }
-    return known(this.#db as object as Kysely<Schema>, values) as Promise<QueryResult<Values>>
+    return known(this.#db as object as Kysely<Schema>, values) as MaybePromise<QueryResult<Values>>
   }
 
   #match(conditions: Values): Matches {

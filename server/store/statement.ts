@@ -19,12 +19,15 @@ class Parameter {
   }
 }
 
-export type Compiled = (db: Kysely<Schema>, values: readonly unknown[]) => Promise<QueryResult<unknown>>
+export type Compiled = (
+  db: Kysely<Schema>,
+  values: readonly unknown[],
+) => QueryResult<unknown> | Promise<QueryResult<unknown>>
 
 /** Compiled once for each engine. `build` passes what `next` returns on as a value, unchanged: each value in turn. */
 export function compile(build: (db: Kysely<Schema>, next: () => unknown) => Compilable<unknown>): Compiled {
   const compiled = new Map<unknown, CompiledQuery>()
-  return async (db, values) => {
+  return (db, values) => {
     const adapter = db.getExecutor().adapter as DialectAdapter | DirectAdapter
     const engine = adapter.constructor
     let query = compiled.get(engine)
