@@ -209,6 +209,8 @@ describe('by the setting', () => {
             allowed: [],
           })
       await assert.rejects(check(patient, long(makeSecret())), { code: 'SECRET_DETECTED' })
+      const crowded = `${'glpat-\n'.repeat(30)}${makeSecret()}`
+      await assert.rejects(check(patient, crowded), { code: 'SECRET_DETECTED' })
       assert.deepEqual((await check(patient, long('x'))).warnings, [])
       const last = check(patient, long('y'))
       patient[Symbol.dispose]()

@@ -40,7 +40,7 @@ const NEARBY_CHARACTERS = 300
 const MAX_KEY_CHARACTERS = 8000
 
 /** More occurrences of anchors are no text that a person or a program wrote. */
-const MAX_CANDIDATES = 20_000
+const MAX_PLACES = 20_000
 
 /** Published formats; docs/decisions/050-secret-scan.md says why these. Every expression is bounded in length. */
 const RULES: readonly Rule[] = [
@@ -158,22 +158,23 @@ const ANCHORS =
 /** What was found in a file, without the secrets; null for a file that cannot be scanned. */
 export type ScanResult = (Omit<FoundSecret, 'value'> & { digest: string })[] | null
 
-export function scan(read: () => Buffer): ScanResult {
+/** Null, too, when there are more places to look at. */
+export function scan(read: () => Buffer, maxPlaces?: number): ScanResult {
   try {
     const text = read().toString('latin1')
-    return findSecrets(text).map(({ value, ...found }) => ({ ...found, digest: hash('sha256', value) }))
+    return findSecrets(text, maxPlaces).map(({ value, ...found }) => ({ ...found, digest: hash('sha256', value) }))
   } catch {
     return null
   }
 }
 
 /** The secrets of a text, each once, in its order. Throws when the text has too many places to look at. */
-export function findSecrets(text: string): FoundSecret[] {
+export function findSecrets(text: string, maxPlaces = MAX_PLACES): FoundSecret[] {
   const found = new Map<string, FoundSecret>()
   let [line, counted] = [1, 0]
-  let candidates = 0
+  let places = 0
   for (const { 0: anchor, index } of text.matchAll(ANCHORS)) {
-    if (++candidates > MAX_CANDIDATES) throw new Error('The text has too many places that could be secrets')
+    if (++places > maxPlaces) throw new Error('The text has too many places that could be secrets')
     for (const { rule } of BY_ANCHOR.get(anchor) ?? []) {
       const start = index - (rule.before ?? 0)
       if (start < 0 || (!rule.isPart && isInsideWord(text, start))) continue

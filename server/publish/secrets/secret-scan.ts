@@ -31,9 +31,10 @@ export type FileContents = Uint8Array | { path: string; offset: number; size: nu
 const BATCH_BYTES = 2 ** 20
 const MAX_FILE_BYTES = 16 * 2 ** 20
 
-/** Of a batch that is scanned here: the message to the process would take longer. No text of this size takes 1 ms. */
+/** Of a batch that is scanned here, within 1 ms: the message to the process would take longer. */
 const MAX_FILES_HERE = 8
 const MAX_BYTES_HERE = 16 * 1024
+const MAX_PLACES_HERE = 20
 
 const PROCESS_MEMORY_MB = 128
 /** Its start takes longer than a scan. */
@@ -104,7 +105,8 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
     if (batch.length <= MAX_FILES_HERE && sumSizes(batch) <= MAX_BYTES_HERE) {
       const contents = await Promise.all(batch.map(({ hash }) => reader.bytes(hash)))
-      return contents.map((bytes) => scan(() => bytes!))
+      const results = contents.map((bytes) => scan(() => bytes!, MAX_PLACES_HERE))
+      if (!results.includes(null)) return results
     }
     return this.#reads.run(async () => {
       const contents = await Promise.all(batch.map(({ hash }) => locate(reader, hash)))
