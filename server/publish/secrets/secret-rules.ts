@@ -162,7 +162,10 @@ export type ScanResult = (Omit<FoundSecret, 'value'> & { digest: string })[] | n
 export function scan(read: () => Buffer, maxPlaces?: number): ScanResult {
   try {
     const text = read().toString('latin1')
-    return findSecrets(text, maxPlaces).map(({ value, ...found }) => ({ ...found, digest: hash('sha256', value) }))
+    return findSecrets(text, maxPlaces).map(({ value, ...found }) => ({
+      ...found,
+      digest: hash('sha256', value),
+    }))
   } catch {
     return null
   }

@@ -104,7 +104,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
   async #scan(batch: readonly FileToScan[], reader: BlobReader): Promise<ScanResult[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
     if (batch.length <= MAX_FILES_HERE && sumSizes(batch) <= MAX_BYTES_HERE) {
-      const contents = await Promise.all(batch.map(({ hash }) => reader.bytes(hash)))
+      const contents = await Promise.all(batch.map(({ hash }) => reader.bytes(hash).catch(() => undefined)))
       const results = contents.map((bytes) => scan(() => bytes!, MAX_PLACES_HERE))
       if (!results.includes(null)) return results
     }
