@@ -61,13 +61,12 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
   shown.current = site.value ?? shown.current
   const value = shown.current
   const isSuspended = value?.suspension !== undefined
+  const isGone = error?.code === 'NOT_FOUND' || error?.code === 'SITE_EXPIRED'
   useEffect(() => {
     if (value) void drawOnFirstVisit(value)
   }, [value?.currentVersionId])
-  useSiteTarget(slug, value?.title ?? slug, !isSuspended)
-  if (error?.code === 'NOT_FOUND' || error?.code === 'SITE_EXPIRED') {
-    return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />
-  }
+  useSiteTarget(slug, value?.title ?? slug, !isSuspended && !isGone)
+  if (isGone) return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />
   const name = value?.title ?? slug
   const published = () => {
     invalidate('sites', `site/${slug}/versions`)

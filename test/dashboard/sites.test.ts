@@ -7,8 +7,8 @@ import { getUrl, sendRequest } from '../support/http-client.ts'
 import { pluck } from '../support/pluck.ts'
 import { testVariant } from '../support/variants.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { holdUploads, recordCalls, toUpload, visited } from './file-drop.ts'
-import { web } from './shared.ts'
+import { dropOn, holdUploads, liveAt, recordCalls, toUpload, visited } from './file-drop.ts'
+import { disk, web } from './shared.ts'
 import {
   type Account,
   asksBeforeClosing,
@@ -297,6 +297,8 @@ describe('a site', requiresBrowser, () => {
     web.service.clock.now += 2 * MINUTE_MS
     await page.goto(web.url(`/sites/${slug}`))
     await page.getByRole('heading', { level: 1, name: 'This site has expired' }).waitFor()
+    await dropOn(page, 'h1', disk.folder('again', { 'index.html': 'again' }))
+    assert.equal(await visited(await liveAt(page)), 'again')
   })
 
   test('files are edited, added, replaced and deleted, each as a version that can be undone', async () => {
