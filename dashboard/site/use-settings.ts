@@ -41,7 +41,7 @@ export function useSettings(site: SiteDetails, onChanged: OnChanged): Settings {
   const { slug } = site
   const draft = useSignal(settingsDraft(slug))
   const errors = findErrors(draft, site)
-  const save = useAction(async () => {
+  const save: Action<[]> = useAction(async () => {
     const { title } = site
     onChanged((known) => ({ ...known, title: draft.title ?? title }))
     try {
@@ -53,12 +53,17 @@ export function useSettings(site: SiteDetails, onChanged: OnChanged): Settings {
     removeSaved(slug, draft)
     showToast('Settings saved.')
   })
+  const { ttlSeconds: expiry, ...refused } = save.error?.fields ?? {}
   return {
     draft,
     isChanged: hasChanges(draft),
-    errors: { ...save.error?.fields, ...errors },
+    errors: { ...refused, ...(expiry !== undefined && { expiry }), ...errors },
     save,
-    change: (change) => changeDraft(site, change),
+    change(change) {
+      // What was refused may be corrected now.
+      if (!save.busy) save.clear()
+      changeDraft(site, change)
+    },
     discard() {
       save.clear()
       setDraft(slug, {})

@@ -227,7 +227,20 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.equal(await title.textContent(), before)
     assert.equal(await page.getByLabel('Title').inputValue(), 'Rolls')
     await page.unroute('**/metadata')
-    await page.getByRole('button', { name: 'Discard' }).click()
+
+    const chooseImage = async (path: string) => {
+      await page.getByRole('button', { name: 'Choose image' }).click()
+      await page.getByRole('button', { name: path }).click()
+    }
+    const gone = 'images/loaf of bread.png'
+    await owner.client.publish({ slug, files: [], merge: true, delete: [gone] })
+    await chooseImage(gone)
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await part('Unsaved changes').getByRole('alert').waitFor()
+    await owner.assertReadable()
+    await chooseImage('images/oven.png')
+    await save()
+    assert.equal((await details()).viewer.ogImagePath, 'images/oven.png')
   })
 
   test('download all files, and duplicate the site and open the copy', async () => {
