@@ -47,6 +47,14 @@ export function endJob(place: string): void {
   job.value = undefined
 }
 
+/** Keeps the job of a site that was renamed. */
+export function moveJob(from: string, to: string): void {
+  const { value } = jobAt(from)
+  if (!value) return
+  jobAt(to).value = value
+  jobAt(from).value = undefined
+}
+
 /** Whether work is in progress that another drop must not end. */
 export function isBusyAt(place: string): boolean {
   const job = jobAt(place).value

@@ -43,6 +43,7 @@ export function removeSaved(slug: string, saved: SettingsDraft): void {
 /** Keeps the draft of a site that was renamed. */
 export function moveDraft(from: string, to: string): void {
   const draft = settingsDraft(from).value
+  if (!hasChanges(draft)) return
   setDraft(from, {})
   setDraft(to, draft)
 }

@@ -5,6 +5,7 @@ import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { siteAddress } from '../app/site-address.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
+import { moveJob } from '../drop/jobs.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { showToast } from '../kit/toast.tsx'
@@ -21,6 +22,7 @@ export function SiteName({ site: { slug, title } }: { site: SiteDetails }) {
   const rename = useAction(async () => {
     const renamed = await slipway.renameSite(slug, name)
     moveDraft(slug, renamed.slug)
+    moveJob(slug, renamed.slug)
     invalidate('sites', `site/${slug}`, 'domains', 'name')
     navigate(`/sites/${renamed.slug}/settings`, true)
     showToast('Site renamed. The old URL redirects for 30 days.')

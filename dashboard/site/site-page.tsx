@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { useRoute } from 'preact-iso'
+import { useLocation, useRoute } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -9,6 +9,7 @@ import { NotFoundPage } from '../app/not-found-page.tsx'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { SuspensionNotice } from '../app/suspension-notice.tsx'
+import { moveJob } from '../drop/jobs.ts'
 import { useSiteTarget } from '../drop/page-target.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -16,7 +17,7 @@ import { Views } from '../kit/tabs.tsx'
 import { drawOnFirstVisit } from '../thumbnail/first-visit.ts'
 import { FilesView } from './files-view.tsx'
 import { OverviewView } from './overview-view.tsx'
-import { hasChanges, settingsDraft } from './settings-draft.ts'
+import { hasChanges, moveDraft, settingsDraft } from './settings-draft.ts'
 import { SiteActions, SiteState } from './site-header.tsx'
 import type { OnChanged } from './use-settings.ts'
 import { VersionsView } from './versions-view.tsx'
@@ -65,6 +66,7 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
   useEffect(() => {
     if (value) void drawOnFirstVisit(value)
   }, [value?.currentVersionId])
+  usePresentName(slug, value?.slug, view)
   useSiteTarget(slug, value?.title ?? slug, !isSuspended && !isGone)
   if (isGone) return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />
   const name = value?.title ?? slug
@@ -104,6 +106,19 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
       {value && <View view={view} resource={site} site={value} onPublished={published} />}
     </Page>
   )
+}
+
+/** Leads from a former name of a site to its present one, with what was begun under the former one. */
+function usePresentName(slug: string, present: string | undefined, view: string): void {
+  const { route } = useLocation()
+  useEffect(() => {
+    if (present === undefined || present === slug) return
+    moveDraft(slug, present)
+    moveJob(slug, present)
+    // The site may get this name back.
+    invalidate(`site/${slug}`)
+    route(`/sites/${present}${view && `/${view}`}${location.search}`, true)
+  }, [present])
 }
 
 interface ViewProps {

@@ -390,6 +390,14 @@ describe('the dashboard', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Replace everything' }).click()
     await page.getByText('1 file added, 1 file removed.').waitFor()
     assert.deepEqual(await paths(), ['index.html'])
+
+    await owner.client.renameSite(site.slug, 'harbour-renamed')
+    await page.goto(web.url(`/sites/${site.slug}/files?from=bookmark`))
+    await page.waitForURL(web.url('/sites/harbour-renamed/files?from=bookmark'))
+    await page.getByRole('heading', { name: 'Harbour café', level: 1 }).waitFor()
+    await dropOn(page, 'header', style)
+    await page.getByRole('button', { name: 'Add to the site' }).click()
+    await page.getByText('1 file added, 1 unchanged.').waitFor()
   })
 
   test('publishes a paste of a picture or of HTML from any page on confirmation, except in a field', async () => {
