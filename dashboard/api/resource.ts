@@ -29,6 +29,9 @@ const invalidations = new Signal(0)
 /** How long a cached response is used when a page opens again, in milliseconds: requests are limited. */
 const CACHE_TTL_MS = 60_000
 
+/** Counts the invalidations of everything, after which nothing of before is shown. */
+let epoch = 0
+
 const cache = new Map<string, CachedValue>()
 
 /** Requests in progress. A change removes one, because its response may be outdated. */
@@ -36,7 +39,7 @@ const inFlight = new Map<string, Promise<unknown>>()
 
 /**
  * The result of `load`, requested at most once per `key` and minute; nothing while the key is undefined. What is at
- * hand is part of the first paint.
+ * hand is part of the first paint, and what is shown stays while it is loaded again.
  */
 export function useResource<T>(key: string | undefined, load: () => Promise<T>): Resource<T> {
   const [, redraw] = useState(0)
@@ -66,6 +69,7 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   }
 
   const known = key === undefined ? undefined : cache.get(key)
+  const value = useLastValue(key, known)
   useLayoutEffect(() => {
     live.current = key
     state.current = { error: undefined, loading: false }
@@ -82,7 +86,7 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   }, [key])
 
   return {
-    value: known?.value as T | undefined,
+    value: value as T | undefined,
     error: state.current.error,
     loading: state.current.loading || (key !== undefined && !known && !state.current.error),
     reload: () => void request(),
@@ -95,6 +99,14 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
       draw()
     },
   }
+}
+
+/** The known value of a key, otherwise the one that was shown last. */
+function useLastValue(key: string | undefined, known: CachedValue | undefined): unknown {
+  const last = useRef({ key, epoch, value: known?.value })
+  if (known || last.current.key !== key || last.current.epoch !== epoch)
+    last.current = { key, epoch, value: known?.value }
+  return last.current.value
 }
 
 /** Requests a key on screen when the user retries after a failure, and when it is invalidated without one. */
@@ -119,13 +131,14 @@ function onRequested(
 
 /** Invalidates these keys and all below them, which parts of the page that show them load again; or everything. */
 export function invalidate(...keys: string[]): void {
+  if (keys.length === 0) epoch++
   for (const known of [...cache.keys(), ...inFlight.keys()]) {
     if (keys.length > 0 && !keys.some((key) => isBelow(known, key))) continue
     cache.delete(known)
     inFlight.delete(known)
   }
   // After the caller has set or requested some of them, or left the page that shows them.
-  if (keys.length > 0) setTimeout(() => invalidations.value++)
+  setTimeout(() => invalidations.value++)
 }
 
 /** Lets a key, and unless `alone` everything below it, be loaded again when it is opened; it is shown until then. */

@@ -26,8 +26,8 @@ export function ReviewView({ site }: { site: SiteDetails }) {
   const choices = [...live, ...names.map((name) => ({ value: name, name: `Preview ${name}` }))]
   const wanted = query.preview ?? choices[0]?.value
   const chosen = choices.find(({ value }) => value === wanted) ?? choices[0]
-  if (previews.error) return <ErrorNotice error={previews.error} onRetry={previews.reload} />
-  if (!previews.value) return <Loading what="the previews" />
+  const failure = <ErrorNotice error={previews.error} onRetry={previews.reload} />
+  if (!previews.value) return previews.error ? failure : <Loading what="the previews" />
   if (!chosen)
     return (
       <Empty title="Nothing to review yet">
@@ -36,6 +36,7 @@ export function ReviewView({ site }: { site: SiteDetails }) {
     )
   return (
     <>
+      {failure}
       {chosen.value !== wanted && (
         <Notice title={`The preview ${wanted} is deleted`}>
           <p>Its comments are deleted with it. This is the review of another version.</p>
@@ -71,16 +72,16 @@ function OwnReview({ slug, preview }: { slug: string; preview: string }) {
 
 /** With which reviewers without an account comment and decide. */
 function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
-  const [url, show] = useState<string | undefined>(undefined)
+  const [created, show] = useState<{ id: string; url: string } | undefined>(undefined)
   const create = useAction(async (audience: 'anyone' | 'collaborators') => {
     const { url, ...link } = await api.createLink({ audience })
-    show(url)
+    show({ id: link.id, url })
     review.set((known) => ({ ...known, links: [...(known.links ?? []), link] }))
   })
   const revoke = useAction(async (id: string) => {
     await api.revokeLink(id)
     focusAround()
-    show(undefined)
+    show((shown) => (shown?.id === id ? undefined : shown))
     review.set((known) => ({ ...known, links: known.links?.filter((link) => link.id !== id) ?? [] }))
   })
   const links = review.value?.links ?? []
@@ -101,10 +102,10 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
     >
       <ErrorNotice error={create.error} />
       <ErrorNotice error={revoke.error} />
-      {url !== undefined && (
+      {created && (
         <div class="stack tight">
           <p>Copy the link now: it is shown once.</p>
-          <CopyLine text={url} of="the review link" />
+          <CopyLine text={created.url} of="the review link" />
         </div>
       )}
       {links.length > 0 && (

@@ -19,7 +19,11 @@ export function useReview(
   apiOf: (review: Review) => SiteReview,
 ): FollowedReview {
   const review = useResource(`review/${key}`, load)
-  const { value, error, loading } = review
+  const { error, loading } = review
+  // A reviewer signs in or out in another tab.
+  const last = useRef(review.value)
+  last.current = review.value ?? last.current
+  const { current: value } = last
   const api = value && apiOf(value)
   const isFollowed = value !== undefined && !error && !loading
   const revision = useRef<string | undefined>(undefined)
@@ -56,7 +60,7 @@ export function useReview(
     void follow()
     return () => listening.abort()
   }, [key, isFollowed])
-  return { ...review, api: api! }
+  return { ...review, value, api: api! }
 }
 
 function nextEvent(target: EventTarget, name: string, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
@@ -55,12 +55,8 @@ export function SitePage() {
 
 function OwnSite({ slug, view }: { slug: string; view: string }) {
   const site = useResource(`site/${slug}`, () => slipway.details(slug))
-  const { error } = site
+  const { error, value } = site
   const isUnsaved = hasChanges(useSignal(settingsDraft(slug)))
-  // Stays visible while it is reloaded: a publication on this page must not lose its place.
-  const shown = useRef(site.value)
-  shown.current = site.value ?? shown.current
-  const value = shown.current
   const isSuspended = value?.suspension !== undefined
   const isGone = error?.code === 'NOT_FOUND' || error?.code === 'SITE_EXPIRED'
   useEffect(() => {

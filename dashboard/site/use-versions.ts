@@ -22,9 +22,6 @@ export function useVersions(
   onRestored: () => void,
 ): SiteVersions {
   const versions = useResource(`site/${slug}/versions`, () => slipway.versions(slug))
-  // Stays visible while it is reloaded.
-  const shown = useRef(versions.value)
-  shown.current = versions.value ?? shown.current
   const live = versions.value?.versions.find(({ current }) => current)?.versionId
   const known = useRef(currentVersionId)
   useEffect(() => {
@@ -47,7 +44,6 @@ export function useVersions(
   }
   return {
     ...versions,
-    value: shown.current,
     async restore({ versionId }) {
       const previousVersionId = await restore(versionId)
       const undo = undoVersion({

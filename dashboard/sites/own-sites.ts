@@ -13,14 +13,13 @@ export interface OwnSites extends Resource<SiteList> {
   more(): Promise<void>
 }
 
-/** The account's sites, newest first: the loaded pages. They stay visible during a reload. */
+/** The account's sites, newest first: the loaded pages, also after a reload. */
 export function useOwnSites(): OwnSites {
   const shown = useRef<SiteList | undefined>(undefined)
   const sites = useResource('sites', () => loadSites({}, shown.current?.publishes.length ?? PAGE_SIZE))
-  shown.current = sites.value ?? shown.current
+  shown.current = sites.value
   return {
     ...sites,
-    value: shown.current,
     async more() {
       const known = shown.current
       if (!known?.nextCursor) return
@@ -56,7 +55,7 @@ export async function loadSites(
   let list = await slipway.list({ ...options, limit })
   while (list.publishes.length < Math.min(count, MAX_LOADED_SITES) && list.nextCursor !== null) {
     const next = await slipway.list({ ...options, limit, cursor: list.nextCursor })
-    list = { publishes: [...list.publishes, ...next.publishes], nextCursor: next.nextCursor }
+    list = { ...next, publishes: [...list.publishes, ...next.publishes] }
   }
   return list
 }

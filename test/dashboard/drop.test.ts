@@ -398,6 +398,19 @@ describe('the dashboard', requiresBrowser, () => {
     await dropOn(page, 'header', style)
     await page.getByRole('button', { name: 'Add to the site' }).click()
     await page.getByText('1 file added, 1 unchanged.').waitFor()
+
+    const uploads = await holdUploads(page)
+    await dropOn(page, 'header', disk.file('later/style.css', 'later'))
+    await page.getByRole('button', { name: 'Add to the site' }).click()
+    await uploads.first
+    await page.getByRole('link', { name: 'Settings' }).click()
+    const invited = page.getByRole('region', { name: 'People' }).getByLabel('Email address')
+    await invited.fill('bea@')
+    const loaded = page.waitForResponse('**/collaborators')
+    uploads.release()
+    await page.getByText('is live.').waitFor()
+    await (await loaded).finished()
+    assert.equal(await invited.inputValue(), 'bea@')
   })
 
   test('publishes a paste of a picture or of HTML from any page on confirmation, except in a field', async () => {

@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { web } from './shared.ts'
-import { asksBeforeClosing, type Owner, requiresBrowser } from './web-fixture.ts'
+import { asksBeforeClosing, type Owner, requiresBrowser, signInElsewhere } from './web-fixture.ts'
 
 const PAGE = (button: string) =>
   `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a><a href="/nowhere">Nowhere</a>`
@@ -311,5 +311,14 @@ test(
     const [thread] = (await review.get()).threads
     await review.addToThread(thread!.id, { text: 'From ten' })
     await page.getByText('From ten').waitFor()
+
+    await page.getByLabel('Reply').fill('Until noon')
+    const loaded = page.waitForResponse('**/review/open')
+    await signInElsewhere(web, page.context())
+    await (await loaded).finished()
+    await page.getByRole('button', { name: 'Reply' }).click()
+    await page.getByText('Until noon').and(page.locator('bdi')).waitFor()
+    await review.addToThread(thread!.id, { text: 'At the latest' })
+    await page.getByText('At the latest').waitFor()
   },
 )
