@@ -42,6 +42,12 @@ const CHECKS: Check[] = [
     args: ['node_modules/typescript/bin/tsc', '--noEmit', '--checkers', '1'],
     repeat: 'npm run types',
   },
+  // It runs on Node 18.
+  {
+    name: 'types of the client',
+    args: ['node_modules/typescript/bin/tsc', '--project', 'client'],
+    repeat: 'npm run types',
+  },
   { name: 'lint', args: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'], repeat: 'npm run lint' },
   { name: 'regular expressions', args: ['scripts/regular-expressions.ts'], repeat: 'npm run lint' },
   { name: 'wording', args: ['scripts/wording.ts'], repeat: 'npm run lint' },

@@ -15,5 +15,5 @@ export function scopesUpTo(scope: ProgramScope): string {
 /** The widest scope of a list; undefined for one without a known scope. */
 export function widestScope(scopes: string): ProgramScope | undefined {
   const names = scopes.split(' ')
-  return PROGRAM_SCOPES.findLast((one) => names.includes(one))
+  return [...PROGRAM_SCOPES].reverse().find((one) => names.includes(one))
 }

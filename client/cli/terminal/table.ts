@@ -19,7 +19,7 @@ function fitRows(rows: string[][], width: number, dispensable: readonly string[]
   for (const heading of dispensable) {
     if (tableWidth(shortenTexts(fitting, MIN_TEXT_WIDTH)) <= width) break
     const at = fitting[0]!.indexOf(heading)
-    if (at >= 0) fitting = fitting.map((row) => row.toSpliced(at, 1))
+    if (at >= 0) fitting = fitting.map((row) => row.filter((_, index) => index !== at))
   }
   const others = tableWidth(shortenTexts(fitting, 0))
   return shortenTexts(fitting, Math.max(MIN_TEXT_WIDTH, width - others))
@@ -53,7 +53,7 @@ function tableWidth(rows: string[][]): number {
 /** Only the last column, and only texts. */
 function shortenTexts(rows: string[][], length: number): string[][] {
   if (!TEXT_HEADINGS.includes(rows[0]!.at(-1)!)) return rows
-  return rows.map((row) => row.with(-1, shorten(row.at(-1)!, length)))
+  return rows.map((row) => [...row.slice(0, -1), shorten(row.at(-1)!, length)])
 }
 
 function shorten(text: string, length: number): string {
