@@ -1,7 +1,7 @@
 import type { FileLimits } from '../../protocol/api/publish.schema.ts'
 import { type NamedFile, validateFolder } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { isSlipwayError } from './slipway-error.ts'
+import { mayPass } from './retry.ts'
 
 /**
  * Files and bytes up to which the limits are not asked for: reading them takes less time than a request, and the response
@@ -25,8 +25,8 @@ export async function askLimits(
   try {
     return await client.limits(site)
   } catch (error) {
-    // The publish itself may still be admitted.
-    if (isSlipwayError(error, 'RATE_LIMITED')) return undefined
+    // The publish itself may still be admitted, and repeats what fails for a time.
+    if (mayPass(error)) return undefined
     throw error
   }
 }

@@ -35,7 +35,10 @@ export async function publishFolder(
 ): Promise<FolderResult> {
   const { claimToken, merge, signal, slug, name, update } = options
   const found = scanFolder(path, { secrets, merge })
-  const caller = slipway.with({ signal, ...(claimToken !== undefined && { key: undefined }) })
+  const caller = slipway.with({
+    ...(signal && { signal }),
+    ...(claimToken !== undefined && { key: undefined }),
+  })
   assertPublishable(await exceededLimits(caller, found.files, slug ?? (update ? name : undefined)))
   const files = await digestAll(found.files, { signal })
   return { ...(await slipway.publish({ ...options, files })), skipped: found.excluded }

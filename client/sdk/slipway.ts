@@ -175,7 +175,8 @@ export class Slipway {
   async publish(options: PublishOptions): Promise<PublishResult> {
     // Half of the code of the SDK, which most pages of the dashboard do not need.
     const { publish } = await import('./publish.ts')
-    return publish(this, options, this.#retryPolicy)
+    const { signal = this.#options.signal } = options
+    return publish(this, { ...options, signal }, this.#retryPolicy)
   }
 
   /** What a site may have; without a slug, a new one of the caller. It does not count as a request. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
+import { askLimits } from '../../client/sdk/limits.ts'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import type { Progress, PublishFile, Send } from '../../client/sdk/slipway.ts'
 import { fetchTransport } from '../../client/sdk/transport.ts'
@@ -410,13 +411,25 @@ describe('the client', () => {
   })
 
   it('stops immediately when it is aborted, including its uploads', async () => {
-    const stop = new AbortController()
-    fixture.server.reply(/_upload/, () => {
-      stop.abort()
-      return 'none'
-    })
-    await assert.rejects(fixture.publish({ files: many(6), signal: stop.signal }), { name: 'AbortError' })
-    assert.ok(!fixture.server.log.some((line) => line.endsWith('/finalize')))
+    for (const owner of ['publish', 'client']) {
+      const stop = new AbortController()
+      const { signal } = stop
+      fixture.server.reply(/_upload/, () => {
+        stop.abort()
+        return 'none'
+      })
+      const published =
+        owner === 'client'
+          ? fixture.slipway.with({ signal }).publish({ files: many(6) })
+          : fixture.publish({ files: many(6), signal })
+      await assert.rejects(published, { name: 'AbortError' }, `by the signal of the ${owner}`)
+      assert.ok(!fixture.server.log.some((line) => line.endsWith('/finalize')))
+    }
+  })
+
+  it('does not end because the server cannot tell its limits for a time', async () => {
+    fixture.server.reply(/\/limits$/, errorResponse(503, 'UNAVAILABLE'))
+    assert.equal(await askLimits(fixture.slipway, [{ size: 1e9 }]), undefined)
   })
 
   it('repeats a finalize whose response is lost', async () => {
