@@ -46,6 +46,24 @@ describe('external text on a terminal', () => {
     }
     return { terminal, output }
   }
+  it('is the answer of one question only, also of one without echo', async () => {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+    Object.assign(streams.stdin, { isTTY: true })
+    const terminal = new Terminal(streams, { color: false, signal: new AbortController().signal })
+    const answers: string[] = []
+    for (const [method, typed] of [
+      ['prompt', '1'],
+      ['promptSecret', 'sesame'],
+      ['prompt', '2'],
+    ] as const) {
+      const answer = terminal[method]('?')
+      streams.stdin.write(`${typed}\n`)
+      answers.push(await answer)
+    }
+    terminal.close()
+    assert.deepEqual(answers, ['1', 'sesame', '2'])
+  })
+
   const green = (mark: string) => `\u001b[32m${mark}\u001b[39m`
   const red = (mark: string) => `\u001b[31m${mark}\u001b[39m`
   const printed: [method: keyof Terminal, output: string][] = [

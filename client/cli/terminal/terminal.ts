@@ -101,6 +101,9 @@ export class Terminal {
   /** Prompts without echo. */
   async promptSecret(question: string): Promise<string> {
     this.#ask(question)
+    // It would answer the next question by the secret.
+    this.#lines?.reader.close()
+    this.#lines = undefined
     const { stdin, stderr } = this.#streams
     const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
     const reader = createInterface({ input: stdin, output: discard, terminal: stdin.isTTY === true })
