@@ -17,7 +17,7 @@ export function agentText({ name, baseUrl, lifetime, isAnonymous }: AgentTextOpt
   const login = `With Node.js, run ${npxCommand(baseUrl)} login and show the user the link and the code that it prints: it waits until the user allows it, and later commands use the key`
   const needed = isAnonymous
     ? 'No account and no API key are needed.'
-    : `KEY is the API key of the user. ${login}; with --print-key, it prints it.`
+    : `KEY is the API key of the user. ${login}; with --print-key --key-name agent, it prints it.`
   const key = isAnonymous ? '' : ` -H '${bearer}'`
   const token = isAnonymous ? "-H 'X-Slipway-Claim-Token: CLAIM_TOKEN'" : key.trim()
   const keep = isAnonymous

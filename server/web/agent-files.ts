@@ -81,7 +81,7 @@ Publish a zip, tar, tar.gz or HTML file with an API key; the first line of the r
   curl -T site.zip -H 'Authorization: Bearer KEY' ${baseUrl}
 
 Get a key (Node.js 18 or later):
-  ${npxCommand(baseUrl)} login --print-key
+  ${npxCommand(baseUrl)} login --print-key --key-name agent
 `
   const limit =
     anonymousRequests === UNLIMITED

@@ -46,6 +46,8 @@ describe('the pages about the API', () => {
         path,
       )
       assert.match(text, /Authorization: Bearer KEY/, path)
+      // The command refuses the one without the other.
+      assert.match(text, /--print-key --key-name agent/, path)
     }
   })
 
