@@ -8,6 +8,7 @@ import { digestAll, type HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan, FoundFile } from '../sdk/folder/scan.ts'
 import { mayPass } from '../sdk/retry.ts'
 import { FILE_CHANGED_CODES, isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
+import { loginCommand } from './account.ts'
 import { ConflictError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { FolderWatcher } from './folder/folder-watcher.ts'
@@ -76,7 +77,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
       if (signal.aborted) return
       isDue = isSlipwayError(error, ...OUTDATED_CODES)
         ? recognizeOwn(work, options, published, error) || (await publishAgain(work, options, published))
-        : isVanishedFile(error, folder) || (await reportFailure(work, error))
+        : isVanishedFile(error, folder) || (await reportFailure(work, error, options.plan))
       if (!isDue) published.refuse()
     }
     await pause(work, Math.max(0, MIN_INTERVAL_MS - (performance.now() - startedAt)))
@@ -93,7 +94,7 @@ async function scanPublishable(work: CommandContext, plan: PublishPlan): Promise
     } catch (error) {
       const isVanished = isVanishedFile(error, plan.folder)
       const { message } = describeError(error, work)
-      if (!isVanished && message !== reported) await reportFailure(work, error)
+      if (!isVanished && message !== reported) await reportFailure(work, error, plan)
       if (!isVanished) reported = message
       await pause(work, isVanished ? MIN_INTERVAL_MS : RETRY_MS)
     }
@@ -258,7 +259,7 @@ function recognizeOwn(
 /** Publishes the whole folder; returns whether changes have to be published again. Rejects with a ConflictError. */
 async function publishAgain(
   work: CommandContext,
-  { publishAll }: WatchOptions,
+  { plan, publishAll }: WatchOptions,
   published: PublishedFiles,
 ): Promise<boolean> {
   try {
@@ -267,7 +268,7 @@ async function publishAgain(
     return false
   } catch (error) {
     if (error instanceof ConflictError) throw error
-    return reportFailure(work, error)
+    return reportFailure(work, error, plan)
   }
 }
 
@@ -294,9 +295,14 @@ function report(
 }
 
 /** Prints a failure. Returns true after a pause, if the same may succeed; false if another change must come first. */
-async function reportFailure(work: CommandContext, error: unknown): Promise<boolean> {
+async function reportFailure(
+  work: CommandContext,
+  error: unknown,
+  { server, key }: PublishPlan,
+): Promise<boolean> {
   const { terminal } = work
-  const { message, hints } = describeError(error, work)
+  const caller = { hasKey: key !== undefined, login: loginCommand(work, server) }
+  const { message, hints } = describeError(error, work, caller)
   terminal.printError(message)
   for (const hint of hints) terminal.printNote(`  ${hint}`)
   if (!mayPass(error) && !isSlipwayError(error, ...FILE_CHANGED_CODES)) {

@@ -22,19 +22,19 @@ describe('slipway mcp', () => {
     await rm(home, { recursive: true, force: true })
   })
 
-  const environment = (key?: string) => ({
+  const environment = (key?: string, url = api.baseUrl) => ({
     PATH: process.env.PATH!,
     HOME: home,
-    SLIPWAY_URL: api.baseUrl,
+    SLIPWAY_URL: url,
     ...(key === undefined ? {} : { SLIPWAY_KEY: key }),
   })
-  const start = (key?: string, mode?: 'auto' | 'legacy') =>
+  const start = (key?: string, mode?: 'auto' | 'legacy', url?: string) =>
     Agent.over(
       new StdioClientTransport({
         command: process.execPath,
         args: [PROGRAM, 'mcp'],
         cwd: home,
-        env: environment(key),
+        env: environment(key, url),
       }),
       mode,
     )
@@ -94,6 +94,17 @@ describe('slipway mcp', () => {
     for (const [args, refusal] of refused) assert.match(await agent.refusal('publish_folder', args), refusal)
   })
 
+  test('does not tell a signed-in user to sign in when the account has reached its limit', async () => {
+    await using limited = await Api.start({ RATE_FREE: '1' })
+    const { key, client } = await limited.account()
+    await using agent = await start(key, 'auto', limited.baseUrl)
+    const path = await writeSite('limited', { 'index.html': '1' })
+    await client.list()
+    const refusal = await agent.refusal('publish_folder', { path })
+    assert.match(refusal, /^RATE_LIMITED: /)
+    assert.doesNotMatch(refusal, /login/)
+  })
+
   test('answers what is no message with an error, and ends with its input', async () => {
     const { stdout, status } = spawnSync(
       process.execPath,
@@ -113,6 +124,17 @@ describe('slipway mcp', () => {
     const errors = answers.map(({ id, error }) => `${id} ${error.code}`)
     assert.deepEqual(errors, ['null -32700', 'null -32600', 'null -32600', 'null -32600', '1 -32000'])
     assert.equal(status, 0)
+    await mkdir(join(home, '.config/slipway'), { recursive: true })
+    const config = join(home, '.config/slipway/config.json')
+    await writeFile(config, 'broken', { mode: 0o600 })
+    const broken = spawnSync(process.execPath, [PROGRAM, 'mcp', '--server', 'http://127.0.0.1:1'], {
+      cwd: home,
+      env: environment(),
+      input: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+      encoding: 'utf8',
+    })
+    await rm(config)
+    assert.match(JSON.parse(broken.stdout).error.message, /config\.json/, broken.stderr)
     await assert.rejects(readFile(join(home, '.slipway')))
   })
 })

@@ -2,7 +2,7 @@ import { sendRequest } from '../../sdk/response.ts'
 import type { HttpResponse } from '../../sdk/transport.ts'
 import { loginCommand, resolveKey } from '../account.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
-import { describeError } from '../format-error.ts'
+import { describeError, type LastRequest } from '../format-error.ts'
 import { PUBLISH_FOLDER, publishFolder, type ToolResult, toErrorResult } from './publish-folder.ts'
 
 /** A message of JSON-RPC 2.0. One without `id` gets no answer. */
@@ -57,12 +57,20 @@ export class MessageProxy {
         answer.result.tools.push(PUBLISH_FOLDER)
       return id === undefined ? undefined : answer
     } catch (error) {
-      const hasKey = resolveKey(this.#work, this.#options, this.#server) !== undefined
-      const caller = { hasKey, login: loginCommand(this.#work, this.#server) }
-      const report = describeError(error, this.#work, caller)
       if (id === undefined) return undefined
+      const report = describeError(error, this.#work, this.#caller())
       if (method === 'tools/call') return toAnswer(id, toErrorResult(report))
       return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: report.message } }
+    }
+  }
+
+  /** Undefined when the stored keys cannot be read, which the error says. */
+  #caller(): LastRequest | undefined {
+    try {
+      const hasKey = resolveKey(this.#work, this.#options, this.#server) !== undefined
+      return { hasKey, login: loginCommand(this.#work, this.#server) }
+    } catch {
+      return undefined
     }
   }
 

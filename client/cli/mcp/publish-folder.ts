@@ -4,7 +4,7 @@ import { Readable, Writable } from 'node:stream'
 import { stripControlChars } from '../../../protocol/format.ts'
 import { UsageError } from '../cli-error.ts'
 import { type CommandContext, mustHaveValue, type OptionValues } from '../command.ts'
-import { describeError, type ErrorReport } from '../format-error.ts'
+import type { ErrorReport } from '../format-error.ts'
 import { publish } from '../publish.ts'
 import { assertNoLinkOutside } from '../publish-folder.ts'
 import { SiteMemory } from '../state/site-memory.ts'
@@ -57,7 +57,7 @@ export const PUBLISH_FOLDER = {
   annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
 }
 
-/** Publishes as `slipway publish` does. The folder above, or the folder itself, remembers the site. */
+/** Publishes as `slipway publish` does, and rejects as it. The folder above, or the folder itself, remembers the site. */
 export async function publishFolder(
   work: CommandContext,
   server: string,
@@ -71,20 +71,16 @@ export async function publishFolder(
     stderr: collect((chunk) => (output.stderr += chunk)),
   }
   const terminal = new Terminal(streams, { color: false, signal })
-  try {
-    const { options, path } = readArguments(args)
-    const folder = resolve(work.cwd, path)
-    assertNoLinkOutside(work, folder)
-    const cwd = existsSync(join(folder, '.slipway')) ? folder : dirname(folder)
-    const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd, work.credentials) }
-    const operand = cwd === folder ? '.' : basename(folder)
-    await publish.run(context, { ...options, server, json: true }, [operand])
-    return {
-      content: [{ type: 'text', text: output.stdout + output.stderr }],
-      structuredContent: JSON.parse(output.stdout) as Record<string, unknown>,
-    }
-  } catch (error) {
-    return toErrorResult(describeError(error, work))
+  const { options, path } = readArguments(args)
+  const folder = resolve(work.cwd, path)
+  assertNoLinkOutside(work, folder)
+  const cwd = existsSync(join(folder, '.slipway')) ? folder : dirname(folder)
+  const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd, work.credentials) }
+  const operand = cwd === folder ? '.' : basename(folder)
+  await publish.run(context, { ...options, server, json: true }, [operand])
+  return {
+    content: [{ type: 'text', text: output.stdout + output.stderr }],
+    structuredContent: JSON.parse(output.stdout) as Record<string, unknown>,
   }
 }
 
