@@ -1,8 +1,8 @@
 import { openSite } from './account.ts'
-import { type Command, SITE_OPTIONS } from './command.ts'
+import { type Command, SITE_OPTIONS, stringOption } from './command.ts'
 import { resolvePreview, toUnknownPreview } from './previews.ts'
 import { reportRestored } from './restore.ts'
-import { describeVersion } from './version-id.ts'
+import { describeVersion, findVersionId } from './version-id.ts'
 
 /** `slipway promote [preview]` */
 export const promote: Command = {
@@ -21,8 +21,9 @@ preview shows another one. On a terminal, leave the preview out to choose from a
     const site = await openSite(work, options)
     const { slug, slipway } = site
     const name = await resolvePreview(work, () => slipway.previews(slug), typed)
-    const versionId = typeof options.version === 'string' ? options.version.toLowerCase() : undefined
+    const expected = stringOption(options, 'version')
     const { versions } = await slipway.versions(slug)
+    const versionId = expected && (await findVersionId(work, versions, expected))
     const promoted = await slipway.promote(slug, name, versionId).catch((error: unknown) => {
       throw toUnknownPreview(work, error)
     })

@@ -30,7 +30,7 @@ describe('a preview', () => {
 
   it('is published, listed, promoted and deleted, and its URL stays the same', async () => {
     using fixture = await startOwned()
-    const { cli, siteUrl, slug, read, publish } = fixture
+    const { cli, client, siteUrl, slug, read, publish } = fixture
     const first = await publish('1', '--preview', 'pr-42', '-m', 'A change')
     assert.deepEqual([first.code, slugOf(first.stdout)], [0, `pr-42--${slug}`], first.stderr)
     assert.match(first.stderr, /Published 2 files \(2 bytes\) as pr-42 in .* \(1 uploaded, 1 byte\)/)
@@ -48,8 +48,13 @@ describe('a preview', () => {
     assert.match((await cli.run(['versions'])).stdout, / pr-42 /)
     const { previews } = JSON.parse((await cli.run(['previews', '--json'])).stdout)
     const { versionId } = previews[1]
-    assert.equal((await cli.run(['promote', 'pr-42', '--version', 'other'])).code, 7)
-    const promoted = await cli.run(['promote', 'pr-42', '--version', versionId])
+    const { currentVersionId } = await client.details(slugOf(siteUrl))
+    assert.equal((await cli.run(['promote', 'pr-42', '--version', currentVersionId!])).code, 7)
+    assert.match(
+      (await cli.run(['promote', 'pr-42', '--version', 'other'])).stderr,
+      /No version starts with other/,
+    )
+    const promoted = await cli.run(['promote', 'pr-42', '--version', versionId.slice(0, 20)])
     assert.deepEqual([promoted.code, promoted.stdout, await read(siteUrl)], [0, `${siteUrl}\n`, '2'])
     assert.match(
       promoted.stderr,
