@@ -172,17 +172,18 @@ async function watchPublished(
   overwrites: boolean,
 ): Promise<void> {
   const { site } = first.outcome
+  // The user may have chosen to merge.
+  const mode = first.merged ? 'merge' : (plan.mode ?? 'replace')
   const toPublished = ({ files, outcome }: PublishOutcome) => {
     return { files, versionId: outcome.published.versionId }
   }
   const publishAll = async (seen: string) => {
     const remembered = work.siteMemory.find(plan.folder, plan.server)
     const fixed = { name: undefined, password: undefined, baseVersionId: overwrites ? undefined : seen }
-    const again = { ...plan, slug: site.slug, remembered, asksOnConflict: false, ...fixed }
-    const mode = plan.mode ?? 'replace'
-    return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder, plan)))
+    const again = { ...plan, mode, slug: site.slug, remembered, asksOnConflict: false, ...fixed }
+    return toPublished(await publishWithReread(work, again, scanOrThrow(plan.folder, again)))
   }
-  await watchFolder(work, { plan, site, first: toPublished(first), publishAll })
+  await watchFolder(work, { plan: { ...plan, mode }, site, first: toPublished(first), publishAll })
 }
 
 /** Throws a RefusedError for warnings with `--strict`. */

@@ -3,6 +3,7 @@ import fs, { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { toFiles } from '../api/content.ts'
 import { makeSecret } from '../api/planted-secrets.ts'
 import { getUrl, sendRequest } from '../support/http-client.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -290,6 +291,32 @@ describe('a folder that is watched', () => {
     assert.equal(await read('/', slug), 'changed')
     assert.equal((await fixture.end()).code, 0)
     assert.equal((await cli.run(['publish', 'site', '--watch', '--json'])).code, 2)
+  })
+
+  it('is added to a site whose other files the user has chosen to keep, whatever others publish', async () => {
+    using fixture = start(FILES)
+    const { cli } = fixture
+    const client = await fixture.signIn()
+    const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
+    const theirs = { 'index.html': 'theirs', b: 'b', c: 'c', d: 'd', e: 'e' }
+    await client.publish({ slug, files: toFiles(theirs) })
+    const stop = new AbortController()
+    let stderr = ''
+    const running = cli.run(['publish', 'site', '--watch', '--overwrite'], {
+      typed: ['1'],
+      signal: stop.signal,
+      onStderr: (text) => {
+        stderr = text
+      },
+    })
+    await waitFor(() => /Watching/.test(stderr))
+    await client.publish({ slug, files: toFiles({ f: 'f' }), merge: true })
+    cli.write({ 'site/g.txt': 'g' })
+    await waitFor(() => /1 file changed|whole folder/.test(stderr))
+    stop.abort()
+    await running
+    const paths = (await client.details(slug)).files.map(({ path }) => path).sort()
+    assert.deepEqual(paths, ['a.txt', 'b', 'c', 'd', 'e', 'f', 'g.txt', 'index.html'], stderr)
   })
 
   it('ends when the system watches no more folders, as later changes would be missed', async (t) => {
