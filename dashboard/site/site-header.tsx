@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { useFilePickers } from '../drop/file-pickers.tsx'
@@ -9,6 +9,7 @@ import { Icon } from '../kit/icon.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
+import { showToast } from '../kit/toast.tsx'
 import { type PaletteOption, usePageCommands } from '../palette/page-commands.ts'
 import { toHost } from '../sites/address.ts'
 import { Expiry, isNear } from '../sites/expiry.tsx'
@@ -72,6 +73,11 @@ export function SiteActions({ site, onRestored }: SiteActionsProps) {
   const canChange = !suspension
   const [isDeleting, setDeleting] = useState(false)
   const duplicate = useDuplicate(slug)
+  useEffect(() => {
+    // The menu is closed.
+    const { error } = duplicate
+    if (error) showToast(`Couldn't duplicate the site. ${error.title} ${error.hint}`)
+  }, [duplicate.error])
   const pickers = useUpdatePickers(slug)
   const isLive = currentVersionId !== null
   usePageCommands([
