@@ -31,13 +31,14 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
     ask(undefined)
     write('')
   })
-  const last = review.decisions.find((one) => one.versionId === versionId)
+  const { last, verdict } = findDecision(review, versionId)
   return (
     <section class="stack tight" aria-label="Decision">
       <p class="choices">
         <span class="quiet small">Version {shortId(versionId)}</span>
-        <VerdictBadge decision={last?.decision ?? 'none'} />
+        <VerdictBadge decision={verdict} />
       </p>
+      {!last && verdict !== 'none' && <p class="small">In another review of the same content.</p>}
       {last && (
         <p class="small">
           <Author author={last.author} /> · <RelativeTime at={last.createdAt} />
@@ -77,6 +78,22 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
       )}
     </section>
   )
+}
+
+/** A decision is about a content; of an earlier version only the decisions about itself are known. */
+function findDecision(
+  { decisions, ...shown }: Review,
+  versionId: string,
+): { last: ReviewDecision | undefined; verdict: Review['decision'] } {
+  if (versionId !== shown.versionId) {
+    const last = decisions.find((one) => one.versionId === versionId)
+    return { last, verdict: last?.decision ?? 'none' }
+  }
+  const { contentHash, decision: verdict } = shown
+  return {
+    last: decisions.find((one) => one.contentHash === contentHash && one.decision === verdict),
+    verdict,
+  }
 }
 
 export function VerdictBadge({ decision }: { decision: Review['decision'] }) {

@@ -241,6 +241,27 @@ test(
   },
 )
 
+test(
+  'a decision is about a content, in whatever review of the site it was made',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { slug, review } = await startReview(owner)
+    await owner.client.publish({ slug, files: files('Order'), preview: 'autumn' })
+    const other = owner.client.review(slug, 'autumn')
+    const { versionId } = await review.get()
+    await review.decide({ decision: 'approved', versionId })
+    const { page } = await openAsGuest((await other.createLink()).url)
+    await page.getByText('Approved', { exact: true }).waitFor()
+    await page.getByText('In another review of the same content.').waitFor()
+    web.service.clock.now += MINUTE_MS
+    await other.decide({ decision: 'changes-requested', versionId: (await other.get()).versionId })
+    assert.equal((await review.get()).decision, 'changes-requested')
+    await page.getByText('Changes requested', { exact: true }).waitFor()
+    await page.getByText('(owner)').waitFor()
+  },
+)
+
 test('a review page learns that its link was revoked', requiresBrowser, async () => {
   const { owner } = await web.asOwner()
   const { review, link } = await startReview(owner)
