@@ -326,7 +326,7 @@ export async function startService(config: Config, given: StartOptions): Promise
       const ended = services.domains.endWatching()
       edge.endWaiting()
       services.reviews.endWaiting()
-      await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])
+      await Promise.all([ended, listener.drain(drainSeconds, https?.drain(drainSeconds))])
       await opened.disposeAsync()
     },
   }

@@ -105,9 +105,10 @@ export class Listener {
   /**
    * Stops accepting connections, and lets requests in progress finish for at most `seconds`, then destroys the rest. The
    * response to the next request of a connection says that it is the last one (RFC 9112, 9.6); connections without a
-   * request are closed a moment later, because their clients may be sending one.
+   * request are closed a moment later, because their clients may be sending one. So are those that `accept` was given, until
+   * `others` resolves, which their listener does when the last of them has ended.
    */
-  async drain(seconds: number): Promise<void> {
+  async drain(seconds: number, others?: Promise<void>): Promise<void> {
     // `close` of an HTTP server would also reset idle connections, on which a client may be sending a request.
     const closed = this.#sockets.map(
       (socket) => new Promise((resolve) => stopListening.call(socket, resolve)),
@@ -115,7 +116,7 @@ export class Listener {
     this.#proxyProtocol?.close()
     if (this.#fastPath) this.#fastPath.pool.isClosing = true
     const closeIdle = () => {
-      this.#server.closeIdleConnections()
+      closeIdleConnections(this.#server)
       this.#fastPath?.pool.close()
     }
     const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
@@ -126,7 +127,7 @@ export class Listener {
       this.#server.closeAllConnections()
       this.#fastPath?.pool.destroy()
     }, seconds * 1000)
-    await Promise.all(closed)
+    await Promise.all([...closed, others])
     clearInterval(closing)
     clearTimeout(destroying)
   }
@@ -152,7 +153,6 @@ function makeServer(
 ): Server {
   const { connection } = options.deadlines ?? CONNECTION_DEADLINES
   let handlers: RequestHandlers | undefined
-  const lastExchange = new WeakMap<Duplex, LastExchange>()
   const pipelined = new WeakMap<Duplex, number>()
   const failed = new WeakSet<Duplex>()
   const server = createHttpServer(connection)
@@ -201,7 +201,7 @@ function makeServer(
     failed.add(socket)
     onClientError(error, socket, { last: lastExchange.get(socket), lingering })
   })
-  refuseTunnels(server, lastExchange, lingering)
+  refuseTunnels(server, lingering)
   return server
 }
 
@@ -222,11 +222,7 @@ function countPipelined(pipelined: WeakMap<Duplex, number>, request: IncomingMes
   }
 }
 
-function refuseTunnels(
-  server: Server,
-  lastExchange: WeakMap<Duplex, LastExchange>,
-  lingering: LingeringConnections,
-): void {
+function refuseTunnels(server: Server, lingering: LingeringConnections): void {
   server.on('connect', (_request, socket) => {
     // Node has removed its own listener, and an error that nothing handles ends the process.
     socket.on('error', () => socket.destroy())
@@ -284,6 +280,20 @@ function pauseParsing(socket: Socket, held: boolean): void {
   own.parser?.resume()
   socket.resume()
 }
+
+/** Closes connections without a request or response. Node's method of this name cuts responses that it has not sent yet. */
+function closeIdleConnections(server: Server): void {
+  const key = Object.getOwnPropertySymbols(server).find(
+    ({ description }) => description === 'http.server.connections',
+  )
+  const { [key!]: connections } = server as unknown as Record<symbol, { idle(): { socket: Duplex }[] }>
+  for (const { socket } of connections!.idle()) {
+    const last = lastExchange.get(socket)
+    if (!last || isAnswered(last.response)) socket.destroy()
+  }
+}
+
+const lastExchange = new WeakMap<Duplex, LastExchange>()
 
 /** How each server passes a connection to Node's parser, and to the handler that accepts it first. */
 const nodeHandlers = new WeakMap<Server, (socket: Duplex) => void>()

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { Connections } from '../../packages/http-server/clients/connections.ts'
 import { CONNECTION_DEADLINES } from '../../packages/http-server/deadlines.ts'
 import { Listener } from '../../packages/http-server/listener.ts'
+import { getPort } from '../../packages/http-server/ports.ts'
 import { pluck } from '../support/pluck.ts'
 import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -149,7 +150,13 @@ test('a drain closes what requests in progress leave behind, and the response to
   const listener = await Listener.open('127.0.0.1', 0)
   const begun: ServerResponse[] = []
   listener.serve({ request: (_request, response) => void begun.push(response) })
-  const [one, other] = [1, 2].map(() => connect(listener.port, '127.0.0.1')) as [Socket, Socket]
+  // As the listener of HTTPS, whose connections no socket of this one has accepted.
+  const outer = createServer((socket) => listener.accept(socket)).listen(0, '127.0.0.1')
+  await once(outer, 'listening')
+  const [one, other] = [getPort(outer), listener.port].map((port) => connect(port, '127.0.0.1')) as [
+    Socket,
+    Socket,
+  ]
   const send = async (socket: Socket, answers: number) => {
     socket.write(REQUEST)
     while (begun.length < answers) await turn()
@@ -157,7 +164,7 @@ test('a drain closes what requests in progress leave behind, and the response to
   await send(one, 1)
   await send(other, 2)
   const { socket } = begun[0]!
-  const drained = listener.drain(3600)
+  const drained = listener.drain(3600, new Promise((resolve) => outer.close(() => resolve())))
   await send(other, 3)
   let received = ''
   other.on('data', (bytes) => {
@@ -168,7 +175,27 @@ test('a drain closes what requests in progress leave behind, and the response to
   assert.match(String(await once(one, 'data')), /Connection: keep-alive\r\n/)
   while (received.split('answer').length < 3) await turn()
   assert.match(received, /Connection: keep-alive\r\n.*Connection: close\r\n/s)
+  await once(other, 'close')
   t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
   assert.equal(socket!.destroyed, true)
+  await drained
+})
+
+test('a drain lets a slow client read its response to the end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const listener = await Listener.open('127.0.0.1', 0)
+  const answer = Buffer.alloc(32 * MIB)
+  listener.serve({ request: (_request, response) => void response.end(answer) })
+  const socket = connect(listener.port, '127.0.0.1')
+  socket.write(REQUEST)
+  await once(socket, 'readable')
+  const drained = listener.drain(3600)
+  t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
+  let received = 0
+  for await (const bytes of socket) {
+    received += bytes.length
+    if (received > answer.length) t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
+  }
+  assert.ok(received > answer.length, `${received} bytes`)
   await drained
 })
