@@ -251,15 +251,16 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
     return this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure, request)
   }
 
-  #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
+  /** With `isSecure` without a redirect to HTTPS. */
+  #serve(host: Host, request: HttpRequest, isSecure = request.isSecure): EdgeResult | Promise<EdgeResult> {
     const { breaker, tracer } = this.parts
     const { staleHits } = breaker
     try {
       const resolution = tracer
         ? tracer.runIfAsync(visitSpan('visit', request), () =>
-            this.#siteResolver.resolve(host, request.isSecure, request),
+            this.#siteResolver.resolve(host, isSecure, request),
           )
-        : this.#siteResolver.resolve(host, request.isSecure, request)
+        : this.#siteResolver.resolve(host, isSecure, request)
       const result =
         resolution instanceof Promise
           ? this.#buildMiss(host, resolution, request)
@@ -288,7 +289,7 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
       this.#failure(request, error)
     }
     if (host.kind === 'service') return this.#pages.pageNotFound.for(request.headers)
-    return (await this.#serve(host, { ...request, isSecure: true })).response
+    return (await this.#serve(host, request, true)).response
   }
 
   #buildResult(host: Host, resolution: Resolution, request: HttpRequest): EdgeResult | Promise<EdgeResult> {

@@ -173,7 +173,12 @@ describe('plain HTTP', () => {
           host + path,
         )
     }
-    assert.equal((await strict.plain('127.0.0.1', '/health')).headers[HSTS], undefined)
+    // RFC 6797, 7.2, also where nothing is redirected to HTTPS.
+    for (const [host, path] of [
+      ['127.0.0.1', '/health'],
+      ['strict.test', '/.well-known/acme-challenge/own'],
+    ] as const)
+      assert.equal((await strict.plain(host, path)).headers[HSTS], undefined)
   })
 
   test('serves HTTP-01 challenges at every host, and only with the right token', async () => {
