@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, before } from 'node:test'
+import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
+import { Connections } from '../../packages/http-server/clients/connections.ts'
 import { handleNodeRequest } from '../../packages/http-server/http1/node-handler.ts'
 import { Listener } from '../../packages/http-server/listener.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
@@ -86,6 +88,7 @@ interface FixtureOptions {
 export class EdgeFixture {
   readonly clock = { now: Date.parse('2031-05-06T07:08:09.500Z') }
   readonly logged: { level: string; message: string; fields: LogFields }[] = []
+  readonly clientMemory = new ClientMemory({ totalBytes: 2 ** 26, perNetworkBytes: 2 ** 26 })
   address = '192.0.2.1'
   addresses!: UrlBuilder
   options!: EdgeOptions
@@ -164,7 +167,11 @@ export class EdgeFixture {
   }
 
   async #listen(): Promise<void> {
-    const listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
+    const { log } = this.options
+    const connections = this.#stack.use(
+      new Connections({ memory: this.clientMemory, perNetwork: undefined, log }),
+    )
+    const listener = await Listener.open('127.0.0.1', 0, { connections, deadlines: PATIENT })
     this.#stack.defer(() => listener.drain(0))
     listener.serve({ request: (request, response) => handleNodeRequest(this.edge, request, response) })
     this.port = listener.port

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { before, beforeEach, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Site } from '../../server/store/tables/sites.ts'
 import type { HttpResponse } from '../support/http-client.ts'
@@ -103,6 +104,10 @@ describe('a site with a password', () => {
     assert.deepEqual([inside.status, inside.text], [200, 'docs'])
     assert.equal(inside.headers['cache-control'], 'private, no-store')
     assert.equal(await statusWith(slug, readCookie(reply), '/nowhere'), 404)
+    const long = `/docs/?${'a=%20&'.repeat(1300)}`
+    const form = await edge.get(slug, long, { headers: { accept: 'text/html' } })
+    const [, next = ''] = /name="next" type="hidden" value="([^"]*)"/.exec(form.text) ?? []
+    assert.equal((await edge.submitPassword(slug, PASSWORD, unescaped(next))).headers.location, long)
   })
 
   test('sets a host-only HttpOnly cookie, which is Secure when sites use HTTPS', async () => {
@@ -267,13 +272,13 @@ describe('a password cookie', () => {
 })
 
 describe('an invalid form', () => {
-  test('of more than 4 KiB is refused, declared or not', async () => {
+  test('of more than 64 KiB is refused, declared or not', async () => {
     const slug = await locked()
-    assert.equal((await edge.post(slug, `password=${'x'.repeat(5000)}`)).status, 413)
+    assert.equal((await edge.post(slug, `password=${'x'.repeat(65_536)}`)).status, 413)
     const head = `POST /_slipway/password HTTP/1.1\r\nHost: ${edge.host(slug)}\r\nContent-Type: ${FORM}\r\n`
-    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`
+    const chunk = `8000\r\n${'x'.repeat(32_768)}\r\n`
     assert.match(
-      await edge.raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`),
+      await edge.raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}${chunk}`),
       /^HTTP\/1\.1 413 /,
     )
   })
@@ -302,18 +307,25 @@ describe('an invalid form', () => {
     const head = `POST /_slipway/password HTTP/1.1\r\nHost: ${edge.host(slug)}\r\nContent-Type: ${FORM}\r\n`
     const begin = async () => {
       const socket = connect(edge.port, '127.0.0.1')
-      socket.write(`${head}Content-Length: 100\r\n\r\npassw`)
-      await once(socket, 'connect')
-      await edge.get(slug)
+      // One form, and another without its end.
+      for (const length of [50_000, 50_001]) {
+        socket.write(`${head}Content-Length: ${length}\r\n\r\n${'x'.repeat(50_000)}`)
+        if (length === 50_000) await once(socket, 'data')
+      }
       return socket.resume()
     }
     const [aborted, endless] = [await begin(), await begin()]
+    const isHeld = (forms: number) => edge.clientMemory.heldBytes >= forms * 50_000
+    while (!isHeld(2)) await turn()
+    assert.ok(!isHeld(3), 'the first of each connection is released')
     aborted.destroy()
+    while (isHeld(2)) await turn()
     t.mock.timers.tick(14_999)
     assert.equal((await edge.get(slug)).status, 401)
     assert.equal(endless.closed, false)
     t.mock.timers.tick(1)
     await once(endless, 'close')
+    while (edge.clientMemory.heldBytes > 0) await turn()
     assert.deepEqual(edge.logged, [])
   })
 })

@@ -1,12 +1,18 @@
 import type { IncomingMessage } from 'node:http'
+import { parse } from 'node:querystring'
+import { findSendQueue } from '../../../packages/http-server/clients/send-queue.ts'
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
 
-const MAX_FORM_BYTES = 4096
+/** The longest target of a request, of which each byte takes three in a form, and a password. */
+const MAX_FORM_BYTES = 64 * 1024
 
-/** Time-out of a form, which fits into a few packets. */
+/** A form of ours has two. `URLSearchParams` takes quadratic time for thousands without a value. */
+const MAX_FIELDS = 10
+
+/** Time-out of a form, which is small. */
 const FORM_TIMEOUT_MS = 15_000
 
 /** The fields of a posted form, or its rejection. The connection closes when the form is incomplete. */
@@ -21,7 +27,9 @@ export async function readForm(
   const tooLong = setTimeout(() => request.destroy(), FORM_TIMEOUT_MS)
   try {
     const bytes = await readBody(request)
-    return bytes ? new URLSearchParams(bytes.toString()) : formTooLarge.for(request.headers)
+    if (!bytes) return formTooLarge.for(request.headers)
+    const fields = parse(bytes.toString(), '&', '=', { maxKeys: MAX_FIELDS })
+    return new URLSearchParams(fields as Record<string, string>)
   } finally {
     clearTimeout(tooLong)
   }
@@ -29,11 +37,19 @@ export async function readForm(
 
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const form = new GrowingBuffer()
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    if (form.length + chunk.length > MAX_FORM_BYTES) return undefined
-    form.append(chunk)
+  const queue = findSendQueue(request.socket)
+  let held = 0
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      if (form.length + chunk.length > MAX_FORM_BYTES) return undefined
+      held += chunk.length
+      queue?.addRequest(chunk.length)
+      form.append(chunk)
+    }
+    return form.take()
+  } finally {
+    queue?.addRequest(-held)
   }
-  return form.take()
 }
 
 /**
