@@ -40,12 +40,16 @@ function html(body: string): string {
 }
 
 describe('a browser', inBrowser, () => {
-  test('opens the requested page of a password-protected site after the password is entered', async () => {
+  test('opens the requested page of a password-protected site, also by a redirect to another host, after the password is entered', async () => {
     await using visitor = await contexts.visitor()
     const { page } = visitor
     const key = await service.signIn('closed@example.com')
     const contents = { 'index.html': html('<h1>Home</h1>'), 'plans/index.html': html('<h1>Plans</h1>') }
-    const { slug, siteUrl } = await service.client(key).publish({ files: toFiles(contents) })
+    const { siteUrl: elsewhere } = await service.client(key).publish({ files: toFiles(contents) })
+    const _redirects = `/go ${elsewhere}plans/ 302`
+    const { slug, siteUrl } = await service
+      .client(key)
+      .publish({ files: toFiles({ ...contents, _redirects }) })
     await service.client(key).setMetadata(slug, { password: 'open it' })
     const response = await page.goto(`${siteUrl}plans/?year=2031`)
     assert.equal(response?.status(), 401)
@@ -59,6 +63,10 @@ describe('a browser', inBrowser, () => {
     await page.getByRole('heading', { name: 'Home' }).waitFor()
     await service.client(key).setMetadata(slug, { password: 'another' })
     assert.equal((await page.reload())?.status(), 401)
+    await page.goto(`${siteUrl}go`)
+    await page.getByLabel('Password').fill('another')
+    await page.getByRole('button').click()
+    await page.waitForURL(`${elsewhere}plans/`)
   })
 })
 

@@ -107,7 +107,6 @@ export class PageFrame {
       "default-src 'none'",
       `style-src 'sha256-${hash('sha256', this.#css, 'base64')}'`,
       ...(this.#logoUrl === undefined ? [] : [`img-src ${this.#logoUrl}`]),
-      "form-action 'self'",
       "frame-ancestors 'none'",
       "base-uri 'none'",
     ].join('; ')
@@ -133,7 +132,8 @@ ${main}
 `
     return inlineResponse(status, 'text/html; charset=utf-8', document.text, [
       ...['Content-Language', language],
-      ...['Content-Security-Policy', this.#securityPolicy],
+      // The password and the notice may lead to a redirect of the site, for which Chromium applies the directive as well.
+      ...['Content-Security-Policy', this.#securityPolicy + (isReportForm ? "; form-action 'self'" : '')],
       ...headers,
     ])
   }
