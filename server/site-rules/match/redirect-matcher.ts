@@ -88,6 +88,7 @@ interface CompiledRedirect {
   search: readonly TemplatePart[]
   /** With its `#`. */
   hash: readonly TemplatePart[]
+  /** With its port, unless that is the default of its scheme. */
   externalHost: string | undefined
 }
 
@@ -104,8 +105,13 @@ function compileRedirect(rule: RedirectRule, order: number, pattern: PathPattern
     path: readTemplate(path, names),
     search: readTemplate(search, names),
     hash: readTemplate(hash, names),
-    externalHost: isFullAddress(rule.to) ? hostName(new URL(rule.to).host) : undefined,
+    externalHost: isFullAddress(rule.to) ? readHost(rule.to) : undefined,
   }
+}
+
+function readHost(address: string): string {
+  const { hostname, port } = new URL(address)
+  return hostName(hostname) + (port && `:${port}`)
 }
 
 function estimateRedirectBytes({ rule, pattern, query, path, search, hash }: CompiledRedirect): number {
@@ -151,6 +157,11 @@ class MatchContext {
   get host(): string {
     this.#host ??= hostName(this.#header)
     return this.#host
+  }
+
+  /** A proxy may send the host without its port. */
+  isAt(host: string): boolean {
+    return host === this.host || host === this.host + (/:\d+$/.exec(this.#header)?.[0] ?? '')
   }
 
   /** Whether a target is the path of the request, in any spelling. */
@@ -263,7 +274,7 @@ function isSelfRedirect(
   path: string,
   search: string,
 ): boolean {
-  if (search !== visit.query || (externalHost !== undefined && externalHost !== visit.host)) return false
+  if (search !== visit.query || (externalHost !== undefined && !visit.isAt(externalHost))) return false
   const local = externalHost === undefined ? path : new URL(path).pathname
   return visit.isTo(local)
 }

@@ -217,7 +217,8 @@ function validateRule(rule: RedirectRule, pattern: PathPattern): string | undefi
  */
 function isSelfRedirect({ from, host, query, to, force }: RedirectRule, pattern: PathPattern): boolean {
   const target = new URL(to, 'http://the.site')
-  if (query || target.search || (isFullAddress(to) && target.hostname !== host)) return false
+  if (query || target.search) return false
+  if (isFullAddress(to) && (target.hostname !== host || target.port !== '')) return false
   if (comparable(target.pathname) === comparable(from.replace(/\*$/, ':splat'))) return true
   return (
     force && pattern.names.size > 0 && /:[A-Za-z]/.test(target.pathname) && !!pattern.match(target.pathname)
