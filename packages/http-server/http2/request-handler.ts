@@ -54,7 +54,9 @@ export class RequestReader {
     const { server, streams, responder, floodGuard } = this.#options
     const { stream: id, ended } = block
     if (id <= this.newestStreamId) {
-      if (!streams.wasEnded(id)) throw new ConnectionError(CODE.streamClosed, 'stream identifier used again')
+      // RFC 9113, 5.1.1. Whether a lower one was ever used is not remembered.
+      const code = id === this.newestStreamId ? CODE.streamClosed : CODE.protocol
+      if (!streams.wasEnded(id)) throw new ConnectionError(code, 'stream identifier not above the newest one')
       floodGuard.charge(1)
       return void this.#decode(bytes, part)
     }
