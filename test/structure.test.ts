@@ -129,7 +129,6 @@ const SHORT_FILES: Record<string, string> = {
   'server/edge/respond/pages/markdown-page.ts': 'a page',
   'server/mail/folder.ts': 'an engine',
   'packages/acme-client/inspect.ts': 'a check of settings, which registers nothing',
-  'packages/http-server/client-error.ts': 'answers to what is no request',
   'packages/http-server/http1/fast-path.ts': 'an engine',
   'packages/http-server/http2/http2-server.ts': 'an engine',
   'server/certificates/https-redirect.ts': 'a redirect that the composition selects',

@@ -28,7 +28,7 @@ export function onClientError(
   const end = () => lingering.close(socket)
   const refuse = () => {
     // A response with `Connection: close` has ended the connection: no second one may follow it.
-    if (socket.writable) socket.write(formatError(STATUSES[error.code ?? ''] ?? 400))
+    if (socket.writable) socket.write(formatRefusal(STATUSES[error.code ?? ''] ?? 400))
     end()
   }
   if (!socket.writable) return void (lingering.isClosing(socket) || socket.destroy())
@@ -48,6 +48,15 @@ export function isAnswered({ writableFinished, destroyed }: ServerResponse): boo
   return writableFinished || destroyed
 }
 
-function formatError(status: number): string {
-  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`
+/** The last response of a connection, beside a handler. */
+export function formatRefusal(status: number, fields: readonly string[] = [], body = ''): string {
+  return [
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`,
+    `Date: ${new Date().toUTCString()}`,
+    ...fields,
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }

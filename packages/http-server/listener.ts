@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
-import { isAnswered, type LastExchange, onClientError } from './client-error.ts'
+import { formatRefusal, isAnswered, type LastExchange, onClientError } from './client-error.ts'
 import type { Connections } from './clients/connections.ts'
 import { findSendQueue } from './clients/send-queue.ts'
 import type { ConnectionPool } from './connection-pool.ts'
@@ -133,15 +133,6 @@ export class Listener {
   }
 }
 
-/** CONNECT is not supported (RFC 9110, 9.3.6). */
-const NO_TUNNEL = [
-  'HTTP/1.1 405 Method Not Allowed',
-  'Allow: GET, HEAD, OPTIONS',
-  'Content-Length: 0',
-  'Connection: close',
-  '\r\n',
-].join('\r\n')
-
 /**
  * Overrides Node's defaults, which assume trusted clients: connections are limited in number and idle time, a head has to be
  * complete after 15 seconds. A body may take longer than Node's five minutes: `TransferRates` requires a minimum rate instead.
@@ -222,6 +213,7 @@ function countPipelined(pipelined: WeakMap<Duplex, number>, request: IncomingMes
   }
 }
 
+/** CONNECT is not supported (RFC 9110, 9.3.6). */
 function refuseTunnels(server: Server, lingering: LingeringConnections): void {
   server.on('connect', (_request, socket) => {
     // Node has removed its own listener, and an error that nothing handles ends the process.
@@ -229,7 +221,7 @@ function refuseTunnels(server: Server, lingering: LingeringConnections): void {
     const last = lastExchange.get(socket)
     // It has removed its other listeners too, without which it does not send an earlier response to its end.
     if (last && !isAnswered(last.response)) return void socket.destroy()
-    socket.write(NO_TUNNEL)
+    socket.write(formatRefusal(405, ['Allow: GET, HEAD, OPTIONS']))
     lingering.close(socket)
   })
 }

@@ -64,6 +64,8 @@ async function assertOutcome(
   assert.ok(!bodies.some((body) => body.includes('HIDDEN')), `the hidden request was answered: ${what}`)
   const [first, second, ...more] = responses
   assert.ok(first && statuses.includes(first.status), what)
+  // RFC 9110, 6.6.1.
+  assert.ok(findHeader(first, 'date'), `no Date: ${what}`)
   assert.deepEqual(more, [], what)
   if (connection !== 'either') assert.equal(second === undefined, connection === 'closes', what)
   if (second) assert.equal(bodies[1], 'AFTER', what)

@@ -83,6 +83,7 @@ describe('TLS handshakes', () => {
     const response = (await untilClosed(socket)).toString()
     assert.match(response, /^HTTP\/1\.1 400 Bad Request\r\n/)
     const [head = '', body = ''] = response.split('\r\n\r\n')
+    assert.match(head, /^Date: .* GMT$/m)
     assert.equal(body, 'This port speaks HTTPS: use https://\n')
     assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), body.length)
   })

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
+import { formatRefusal } from '../client-error.ts'
 import { rateLimitSubnet } from '../clients/client-ip.ts'
 import { Tally } from '../clients/tally.ts'
 import type { Log } from '../log.ts'
@@ -53,9 +54,6 @@ const ALERTS = {
   internal_error: 80,
   unrecognized_name: 112,
 } as const
-
-const NOT_HTTPS =
-  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 37\r\nConnection: close\r\n\r\nThis port speaks HTTPS: use https://\n'
 
 /** Parses the ClientHello before OpenSSL sees the connection (docs/decisions/008-handshakes.md). */
 export class TlsAcceptor {
@@ -193,7 +191,14 @@ export class TlsAcceptor {
       raw.once('end', () => raw.destroy()).resume()
       return void raw.end(alertRecord(error))
     }
-    if (/^[A-Z]{3,8} [/*h]/.test(bytes.toString('latin1', 0, 12))) raw.write(NOT_HTTPS)
+    if (/^[A-Z]{3,8} [/*h]/.test(bytes.toString('latin1', 0, 12)))
+      raw.write(
+        formatRefusal(
+          400,
+          ['Content-Type: text/plain; charset=utf-8'],
+          'This port speaks HTTPS: use https://\n',
+        ),
+      )
     raw.destroySoon()
   }
 
