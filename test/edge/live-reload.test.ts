@@ -20,7 +20,10 @@ const { slug } = await client.publish({ files: toFiles({ 'index.html': 'live' })
 describe('a preview with live reload', () => {
   async function publish(contents: Readonly<Record<string, string>>, liveReload = true) {
     service.clock.now++
-    return client.publish({ slug, preview: 'pr-1', liveReload, files: toFiles(contents) })
+    const files = toFiles(contents).map((file) =>
+      file.path === 'wide.html' ? { ...file, contentType: 'text/html; charset=UTF-16LE' } : file,
+    )
+    return client.publish({ slug, preview: 'pr-1', liveReload, files })
   }
 
   function get(
@@ -41,6 +44,7 @@ describe('a preview with live reload', () => {
       '404.html': 'none',
       'a.txt': 'text',
       'a.xhtml': '<html/>',
+      'wide.html': '<\0p\0>\0',
     })
     const tag = tagOf(versionId)
     const rows = {
@@ -49,6 +53,7 @@ describe('a preview with live reload', () => {
       '/missing': `none${tag}`,
       '/a.txt': 'text',
       '/a.xhtml': '<html/>',
+      '/wide': '<\0p\0>\0',
     }
     for (const [path, expected] of Object.entries(rows)) {
       const { text, headers } = await get(path, { headers: { 'accept-encoding': 'gzip, br' } })

@@ -69,8 +69,8 @@ export interface SiteInput {
 /** `/page.html` is also `/page`; `.html` and `..html` have no such name. */
 const HTML_EXTENSION = /(?<!\/\.{0,2})\.html$/
 
-/** Without XHTML, which has nothing after its root element. */
-const HTML = /^text\/html\s*(?:;|$)/i
+/** Without XHTML, which has nothing after its root element, and encodings in which ASCII would be other characters. */
+const HTML = /^text\/html\s*(?:;(?!\s*charset="?(?:utf-16|iso-2022-jp))|$)/i
 
 const INDEX = 'index.html'
 const NOT_FOUND_PAGE = '404.html'
