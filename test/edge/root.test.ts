@@ -55,8 +55,8 @@ function htmlOf(answer: EdgeResponse): string {
 }
 
 /** The route table of a site of one file with this media type. */
-function tableOf(path: string, contentType: string): RouteTable {
-  return buildTable([], { files: [{ ...toStoredFile(path), contentType }] } as object)
+function tableOf(path: string, contentType: string, headers?: string): RouteTable {
+  return buildTable([], { files: [{ ...toStoredFile(path), contentType }], headers } as object)
 }
 
 describe('a single file', () => {
@@ -111,6 +111,25 @@ describe('a single file', () => {
       assert.equal(header(getResponse(table, `/${path}`), 'content-type'), type)
       assert.equal(getResponse(table, '/_slipway/text', { 'if-none-match': '*' }).status, 304)
     }
+  })
+
+  test('that the headers of the site keep out of frames is offered', () => {
+    for (const [line, isShown] of [
+      ['X-Frame-Options: DENY', false],
+      ['X-Frame-Options: SAMEORIGIN', true],
+      ["Content-Security-Policy: default-src 'self'; frame-ancestors 'none'", false],
+      ["Content-Security-Policy: frame-ancestors https://a.example 'self'; img-src *", true],
+    ] as const)
+      for (const [path, type] of [
+        ['a.pdf', 'application/pdf'],
+        ['a.txt', 'text/plain'],
+      ] as const) {
+        const html = htmlOf(getResponse(tableOf(path, type, `/*\n  ${line}`), '/'))
+        assert.equal(html.includes('<iframe'), isShown, `${path} ${line}`)
+        assert.ok(html.includes(`<a href="/${path}">Open</a>`))
+        const others = tableOf(path, type, `/other/*\n  ${line}`)
+        assert.match(htmlOf(getResponse(others, '/')), /<iframe/)
+      }
   })
 
   test('that is not text, or not single, is not available as text', () => {

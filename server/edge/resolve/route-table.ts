@@ -88,14 +88,15 @@ export function buildRouteTable(input: SiteInput): RouteTable {
   const text = plainTextView(files)
   if (text) entries.set(text.path, text)
   const notFoundPages = buildNotFoundPages(files)
+  const headers = rules?.headers.length ? new SiteHeaders(rules.headers, policy, entries.size) : undefined
   const table = {
     entries,
-    root: entries.has('/') ? undefined : fallbackIndex(files, published),
+    root: entries.has('/') ? undefined : fallbackIndex(files, { ...published, headers }),
     formerFiles: buildFormerEntries(formerFiles, published, entries),
     notFoundPages,
     maxFolderLength: Math.max(0, ...[...notFoundPages.keys()].map((folder) => folder.length)),
     redirects: rules?.redirects.length ? new SiteRedirects(rules.redirects, policy) : undefined,
-    headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy, entries.size) : undefined,
+    headers,
     fallback: spaMode ? findFile(entries, '/') : undefined,
     pages,
     policy,

@@ -48,6 +48,16 @@ export class SiteHeaders {
     return headers === response.headers ? response : withHeaders(response, headers)
   }
 
+  /** Whether the responses of a path may be in no frame, not even in one of their site. */
+  forbidsFrames(path: string): boolean {
+    const lines = this.#rules.apply(path, '', [], { kept: new Set() })
+    return lines.some(
+      (value, at) =>
+        /frame-ancestors(?![^;,]*(?:'self'|\s\*))/i.test(value) ||
+        (/^x-frame-options$/i.test(lines[at - 1] ?? '') && !/^sameorigin$/i.test(value)),
+    )
+  }
+
   /** Returns the same object for the same `response` while it is cached. */
   applyCached(response: EdgeResponse, request: HttpRequest): EdgeResponse {
     // Each response to a range is a new object, which would only fill the cache.

@@ -5,12 +5,13 @@ import { basename, decodePath, dirname, toHref } from '../../paths.ts'
 import type { Policy } from '../policy.ts'
 import { RedirectResponse } from '../redirect-response.ts'
 import { type ServedFile, toFileType } from '../served-file.ts'
+import type { SiteHeaders } from '../site-headers.ts'
 import type { ErrorPages } from './error-pages.ts'
 import { galleryPage, isGallery } from './gallery-page.ts'
 import { GeneratedPage, type PageHead, type Tail } from './generated-page.ts'
 import { listingPage } from './listing-page.ts'
 import { markdownPage } from './markdown-page.ts'
-import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
+import { framedPath, isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
 
 /**
  * Contract, "Serving", 5: a redirect to the first index below, so that relative links work, otherwise its Markdown
@@ -24,9 +25,11 @@ export function fallbackIndex(
     metadata,
     toUrl,
     markdown,
+    headers,
     tails = [],
   }: PageMetadata & {
     policy: Policy
+    headers: SiteHeaders | undefined
     pages: ErrorPages
     markdown?: StartDocument | undefined
     tails?: readonly Tail[] | undefined
@@ -54,9 +57,11 @@ export function fallbackIndex(
       make: ({ files: texts }) => show(files, buildHead(texts.title, published), texts),
     })
   }
+  const framed = framedPath(file)
+  const isUnframed = framed !== undefined && headers?.forbidsFrames(framed) === true
   return new GeneratedPage({
     ...options,
-    make: ({ files: texts }) => viewerPage(file, singleFileHead(file, published), texts),
+    make: ({ files: texts }) => viewerPage(file, singleFileHead(file, published), { texts, isUnframed }),
     tails: file.injected ? tails.filter(({ isVisible }) => !isVisible) : tails,
   })
 }

@@ -10,10 +10,21 @@ export const TEXT_PATH = '/_slipway/text'
 
 type MediaKind = 'image' | 'video' | 'audio' | 'frame' | 'text' | 'download'
 
+interface ViewerOptions {
+  texts: FileTexts
+  /** Whether the site's own headers keep it out of the frame of this page. */
+  isUnframed: boolean
+}
+
 /** Contract, "Serving", 5. */
-export function viewerPage(file: ServedFile, head: PageHead, texts: FileTexts): PageContent {
+export function viewerPage(
+  file: ServedFile,
+  head: PageHead,
+  { texts, isUnframed }: ViewerOptions,
+): PageContent {
   const name = basename(decodePath(file.path))
-  const kind = mediaKind(file.type.name)
+  const known = mediaKind(file.type.name)
+  const kind = isUnframed ? 'download' : known
   const address = toHref(file.path)
   return {
     head,
@@ -22,11 +33,17 @@ export function viewerPage(file: ServedFile, head: PageHead, texts: FileTexts): 
     body: html`<header>
 <div><h1>${head.title}</h1>${head.description === null ? undefined : html`<p>${head.description}</p>`}</div>
 <nav><span>${formatBytes(file.size)}</span>${
-      kind === 'download' ? undefined : html`<a href="${address}">${texts.open}</a>`
+      known === 'download' ? undefined : html`<a href="${address}">${texts.open}</a>`
     }<a href="${address}" download="${name}">${texts.download}</a></nav>
 </header>
 <main class="${kind}">${kind === 'download' ? html`<p>${name}</p><a href="${address}" download="${name}">${texts.download}</a>` : renderMedia(kind, address, name)}</main>`,
   }
+}
+
+/** The path that the page of a file shows in a frame. */
+export function framedPath({ path, type }: ServedFile): string | undefined {
+  const kind = mediaKind(type.name)
+  return kind === 'frame' ? path : kind === 'text' ? TEXT_PATH : undefined
 }
 
 export function isTextType(type: string): boolean {
