@@ -69,7 +69,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     assert.deepEqual(takeStatements(), ['select accounts', 'insert counters', 'select domains'])
   })
 
-  test('an anonymous publish of 200 files costs five statements to create it, one for each of its quotas, and fourteen to finalize it', async (t) => {
+  test('an anonymous publish of 200 files costs five statements to create it, one for each of its quotas, and eleven to finalize it', async (t) => {
     await using service = await startTestService(await settings(), Date.now(), { scheduledSweeps: [] })
     const { create, upload, finalize } = anonymousPublisher(service.port)
     const takeStatements = recordForegroundStatements(t)
@@ -90,7 +90,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     await finalize(site)
     const finalized = takeStatements()
     // What follows the response is not counted.
-    assert.equal(finalized.indexOf('commit'), 13, finalized.join('\n'))
+    assert.equal(finalized.indexOf('commit'), 10, finalized.join('\n'))
   })
 })
 
