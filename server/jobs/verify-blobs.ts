@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { BlobLocation, BlobState, Blobs } from '../blobs/blobs.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { ENCODINGS } from '../blobs/encoding.ts'
-import type { LogFields } from '../lib/log.ts'
+import { Component } from '../lib/component.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
@@ -28,14 +28,17 @@ const MAX_LOGGED_SITES = 5
 /** Then the storage fails, and not some files. */
 const MAX_FAILURES_IN_ROW = 10
 
+/** That the next run reads again. */
+const MAX_UNREAD = 100
+
 /** How far the share can be used ahead, by large files. Beyond it, the clock was set. */
 const MAX_AHEAD_MS = 7 * DAY_MS
 
 /**
  * Compares blobs and encodings with their hashes, in order, from where an earlier run ended: the part of the daily
  * share that is due, or everything when it runs by hand. Logs damaged and missing ones, and returns their number. Rejects
- * when some could not be read; the next run begins with them, and counts one that cannot be read again, such as one that
- * the bucket refuses, as damaged.
+ * when some could not be read, once it has read the others; the next run reads them again, and counts what it still
+ * cannot read, such as what the bucket refuses.
  */
 export async function verifyBlobs(
   options: VerifyOptions,
@@ -44,41 +47,29 @@ export async function verifyBlobs(
   const { store, clock, config } = options
   const now = clock()
   const isByHand = since === 0
-  let { usedUntil, after, unread } = isByHand ? BEGINNING : await readCursor(store, now)
-  let found = 0
-  let failure: unknown
-  let failuresInRow = 0
+  const cursor = isByHand ? BEGINNING : await readCursor(store, now)
+  let { usedUntil, after } = cursor
+  if (usedUntil >= now) return 0
+  const verification = new Verification({ ...options, signal })
+  for (const hash of cursor.unread) {
+    const record = await findRecord(store, hash)
+    if (record) await verification.read(record, { isAgain: true })
+  }
   while (usedUntil < now) {
-    const start = { usedUntil, after, unread: [] as string[] }
-    let isRepeated = true
     const page = await store.read.blobs.list(after, RECORDS_PER_PAGE)
     for (const record of page) {
       if (usedUntil >= now) break
-      signal?.throwIfAborted()
-      const { damaged, error } = await readRecord(options, record)
-      failuresInRow = error === undefined ? 0 : failuresInRow + 1
-      if (failuresInRow === MAX_FAILURES_IN_ROW) throw error
-      if (error !== undefined) {
-        const { hash } = record
-        start.unread.push(hash)
-        if (unread.includes(hash)) report(options, 'a stored file cannot be read', { hash, error })
-        else {
-          isRepeated = false
-          failure ??= error
-        }
-      }
-      found += await recordDamage(options, record, damaged)
+      if (!cursor.unread.includes(record.hash)) await verification.read(record, { isAgain: false })
       if (!isByHand) usedUntil += DAY_MS * shareOf(record, after, config.verifyDaily)
       after = record.hash
     }
     const isEnd = page.length < RECORDS_PER_PAGE && after === (page.at(-1)?.hash ?? after)
     if (isEnd) after = ''
-    unread = []
-    if (!isByHand) await saveCursor(store, isRepeated ? { usedUntil, after, unread } : start)
-    if (isEnd || (!isByHand && !isRepeated)) break
+    if (!isByHand) await saveCursor(store, { usedUntil, after, unread: verification.unread })
+    if (isEnd) break
   }
-  if (failure !== undefined) throw failure
-  return found
+  if (verification.failure !== undefined) throw verification.failure
+  return verification.found
 }
 
 interface Cursor {
@@ -116,46 +107,65 @@ interface Damaged {
   state: BlobState
 }
 
-async function readRecord(
-  { blobs }: VerifyOptions,
-  record: BlobRecord,
-): Promise<{ damaged: Damaged[]; error?: unknown }> {
-  const damaged: Damaged[] = []
-  try {
+class Verification extends Component<VerifyOptions & { signal: AbortSignal | undefined }> {
+  found = 0
+  failure: unknown
+  /** Hashes, at most `MAX_UNREAD`. */
+  readonly unread: string[] = []
+  #failuresInRow = 0
+
+  async read(record: BlobRecord, { isAgain }: { isAgain: boolean }): Promise<void> {
+    this.parts.signal?.throwIfAborted()
+    const damaged: Damaged[] = []
     for (const location of listLocations(record)) {
-      const state = await blobs.verify(location)
-      if (state !== 'intact') damaged.push({ location, state })
+      try {
+        const state = await this.parts.blobs.verify(location)
+        if (state !== 'intact') damaged.push({ location, state })
+        this.#failuresInRow = 0
+      } catch (error) {
+        if (++this.#failuresInRow === MAX_FAILURES_IN_ROW) throw error
+        if (isAgain) await this.#report('a stored file cannot be read', { record, location, error })
+        else this.#remember(record, error)
+        break
+      }
     }
-  } catch (error) {
-    return { damaged, error }
+    if (damaged.length > 0) await this.#recordDamage(record, damaged)
   }
-  return { damaged }
-}
 
-async function recordDamage(
-  options: VerifyOptions,
-  record: BlobRecord,
-  damaged: readonly Damaged[],
-): Promise<number> {
-  if (damaged.length === 0) return 0
-  const { store } = options
-  // The blob may have been deleted since the page was read, or stored again.
-  const [current] = await store.read.blobs.list(record.hash.slice(0, -1), 1)
-  const objects = current?.hash === record.hash ? listLocations(current).map(({ object }) => object) : []
-  const lost = damaged.filter(({ location }) => objects.includes(location.object))
-  if (lost.length === 0) return 0
-  const sites = await store.read.blobs.referencingSites([record.hash], '', MAX_LOGGED_SITES)
-  for (const { location, state } of lost) {
+  #remember({ hash }: BlobRecord, error: unknown): void {
+    this.parts.log.warn('a stored file could not be verified', { hash, error })
+    this.failure ??= error
+    if (this.unread.length < MAX_UNREAD) this.unread.push(hash)
+  }
+
+  async #recordDamage(record: BlobRecord, damaged: readonly Damaged[]): Promise<void> {
+    const { store } = this.parts
+    // The blob may have been deleted since the page was read, or stored again.
+    const current = await findRecord(store, record.hash)
+    const objects = current ? listLocations(current).map(({ object }) => object) : []
+    for (const { location, state } of damaged) {
+      if (!objects.includes(location.object)) continue
+      await this.#report(`a stored file is ${state}`, { record, location })
+      await store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.markDamaged(location.object))
+    }
+  }
+
+  async #report(
+    message: string,
+    { record, location, ...cause }: { record: BlobRecord; location: BlobLocation; error?: unknown },
+  ): Promise<void> {
+    const { store, log, telemetry } = this.parts
     const { object, offset: start, size: length, hash } = location
-    report(options, `a stored file is ${state}`, { object, start, length, hash, sites })
-    await store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.markDamaged(object))
+    const sites = await store.read.blobs.referencingSites([record.hash], '', MAX_LOGGED_SITES)
+    log.error(message, { node: hostname(), object, start, length, hash, sites, ...cause })
+    telemetry.metrics.counter('slipway_damaged_files_total', { found: 'sweep' }).add()
+    this.found++
   }
-  return lost.length
 }
 
-function report({ log, telemetry }: VerifyOptions, message: string, fields: LogFields): void {
-  log.error(message, { node: hostname(), ...fields })
-  telemetry.metrics.counter('slipway_damaged_files_total', { found: 'sweep' }).add()
+async function findRecord(store: Store, hash: string): Promise<BlobRecord | undefined> {
+  const [record] = await store.read.blobs.list(hash.slice(0, -1), 1)
+  return record?.hash === hash ? record : undefined
 }
 
 function listLocations({ location, encodings }: BlobRecord): BlobLocation[] {

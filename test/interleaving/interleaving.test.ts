@@ -75,7 +75,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   ],
   'one statement about an object, which is true at any time': [
     'server/backends.ts openBlobs',
-    'server/jobs/verify-blobs.ts recordDamage',
+    'server/jobs/verify-blobs.ts #recordDamage',
   ],
   'one statement, at the first start with another certificate authority': [
     'server/certificates/maintenance.ts maintain',
