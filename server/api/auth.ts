@@ -138,9 +138,10 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       await assertPermitted(request, options)
     }
     if (chargedTo !== 'handler') return admitCaller()
-    // A refused request is charged here, because the handler will not run.
+    // A refused request is charged here, because the handler will not run; one that may be repeated soon needs no charge.
     await admitCaller().catch(async (error: unknown) => {
-      await chargeOne()
+      const isDelayed = error instanceof ApiError && error.code === 'UNAVAILABLE'
+      if (!isDelayed || !limits.isExhausted(caller, kind)) await chargeOne()
       throw error
     })
   })

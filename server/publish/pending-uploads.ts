@@ -15,6 +15,8 @@ const MAX_CACHED_MANIFESTS = 256
 
 const HASH_CHARACTERS = 64
 
+const MAX_KEPT_INVALIDATIONS = 64
+
 export class ManifestFiles {
   readonly slug: string
   /** When the site expires, as of the read. */
@@ -51,20 +53,26 @@ export class ManifestFiles {
 export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
   readonly #manifests = new Map<string, ManifestFiles>()
   #generation = 0
+  /** The names of the last ones. */
+  readonly #invalidated = new Map<number, readonly string[] | undefined>()
+
+  get generation(): number {
+    return this.#generation
+  }
 
   /**
    * UPLOAD_EXPIRED without a pending version of this id, SITE_EXPIRED after the expiry of its site. The slug in a signed
-   * address does not matter: the site may have another name since.
+   * address only matters without a version: the site may have another name since.
    */
-  async manifest(versionId: string): Promise<ManifestFiles> {
+  async manifest(versionId: string, signedSlug: string): Promise<ManifestFiles> {
     const { store } = this.parts
     const manifest = await this.load(versionId, store.read)
-    if (!manifest) throw notPending()
-    if (manifest.expiresAt !== null && manifest.expiresAt <= store.clock()) {
-      // It may have an owner, or another expiry, since.
-      const site = await store.read.sites.find(manifest.slug)
+    // It may have an owner, or another expiry, since.
+    if (!manifest || (manifest.expiresAt !== null && manifest.expiresAt <= store.clock())) {
+      const site = await store.read.sites.find(manifest?.slug ?? signedSlug)
       if (site && !isRetired(site)) requireNotExpired(site, store.clock())
     }
+    if (!manifest) throw notPending()
     return manifest
   }
 
@@ -88,14 +96,19 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
     return manifest
   }
 
-  /** One that has just been stored. */
-  add({ versionId, slug, files, expiresAt }: StagedVersion): void {
+  /** One that has just been stored, unless its site was invalidated since `generation`, which is from before. */
+  add({ versionId, slug, files, expiresAt }: StagedVersion, generation: number): void {
+    for (let later = generation + 1; later <= this.#generation; later++) {
+      const names = this.#invalidated.get(later)
+      if (!names || names.includes(slug)) return
+    }
     this.#add(versionId, new ManifestFiles(slug, files, expiresAt))
   }
 
   /** Without names, all. */
   invalidate(names: readonly string[] | undefined): void {
-    this.#generation++
+    this.#invalidated.set(++this.#generation, names)
+    this.#invalidated.delete(this.#generation - MAX_KEPT_INVALIDATIONS)
     if (names === undefined) this.#manifests.clear()
     else for (const [id, { slug }] of this.#manifests) if (names.includes(slug)) this.#manifests.delete(id)
   }

@@ -62,8 +62,9 @@ export class PublishService extends Component<PublishServiceParts> {
   async create(caller: Caller, request: PublishRequest): Promise<CreateResponse> {
     await this.parts.blobs.assertSpace()
     await turn()
+    const { generation } = this.#manifests
     const staged = await this.parts.pendingVersions.newSite(caller, request)
-    this.#manifests.add(staged)
+    this.#manifests.add(staged, generation)
     await turn()
     return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
   }
@@ -72,8 +73,9 @@ export class PublishService extends Component<PublishServiceParts> {
   async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateResponse> {
     await this.parts.blobs.assertSpace()
     await turn()
+    const { generation } = this.#manifests
     const staged = await this.parts.pendingVersions.newVersion(caller, slug, request)
-    this.#manifests.add(staged)
+    this.#manifests.add(staged, generation)
     await turn()
     return this.#buildResponse(staged)
   }
@@ -135,7 +137,7 @@ export class PublishService extends Component<PublishServiceParts> {
     active: ActiveUpload,
   ): Promise<{ slug: string; blob: StoredBlob }> {
     const { versionId, fileNumber, size, hash } = upload
-    const manifest = await this.#manifests.manifest(versionId)
+    const manifest = await this.#manifests.manifest(versionId, upload.slug)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
     const blob = await active.run(this.parts.blobs.put(body, expected)).catch((error: unknown) => {

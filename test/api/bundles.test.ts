@@ -148,6 +148,8 @@ describe('the URL of bundles', () => {
     const late = await send(api, anonymous.bundle, Buffer.concat([...rest, TAR_END]))
     assert.equal(late.json.code, 'SITE_EXPIRED')
     assert.equal((await sendOne()).json.code, 'SITE_EXPIRED', 'a single file')
+    await api.sweep('expired-sites')
+    assert.equal((await sendOne()).json.code, 'SITE_EXPIRED', 'a single file, after the sweep')
     await expectFailure(api.anonymous.finalize(slug, { versionId: upload.versionId }), 'SITE_EXPIRED')
   })
 })
