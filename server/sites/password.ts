@@ -1,5 +1,6 @@
 import { argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import { SharedSemaphore } from '../lib/concurrency-limiter.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
 
 /** No site may set this cookie itself. */
@@ -13,7 +14,10 @@ const ARGON2_COST = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 3
 
 const derive = promisify(argon2)
 
-/** Parameters, salt and tag, readable by `verifyPassword` forever. */
+/** For all work with passwords of the process: a hash takes 19 MiB and a thread for some tens of milliseconds. */
+export const passwordWork = new SharedSemaphore({ running: 4, waiting: 64 })
+
+/** Parameters, salt and tag, readable by `verifyPassword` forever. Within `passwordWork`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
   const tag = await deriveTag(password, salt, ARGON2_COST)
@@ -28,7 +32,7 @@ export async function hashPassword(password: string): Promise<string> {
   ].join('$')
 }
 
-/** Takes some tens of milliseconds off the main thread. */
+/** Within `passwordWork`. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = stored.split('$')
   const expected = Buffer.from(tag!, 'base64url')

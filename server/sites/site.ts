@@ -34,7 +34,7 @@ import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { renameWithin, type SiteNames } from './names.ts'
-import { hashPassword } from './password.ts'
+import { hashPassword, passwordWork } from './password.ts'
 import {
   effectiveMetadata,
   expiryEffect,
@@ -113,8 +113,13 @@ export class Sites extends Component<SitesParts> {
   async updateMetadata(account: Account, slug: string, change: MetadataRequest): Promise<SiteDetails> {
     const problems = validateMetadata(change, '')
     if (problems.length > 0) throw validationError(problems)
-    const passwordHash =
-      typeof change.password === 'string' ? await hashPassword(change.password) : change.password
+    const { password } = change
+    let passwordHash = password
+    if (typeof password === 'string') {
+      const { read } = this.parts.store
+      await requireAccess(read, requiredRight(change), { slug, account, now: this.parts.clock() })
+      passwordHash = await passwordWork.run(account.id, () => hashPassword(password))
+    }
     const changesHead = HEAD_FIELDS.some((field) => change[field] !== undefined)
     const liveVersion = await this.parts.store.write('durable', { site: slug }, async (tx) => {
       const now = this.parts.clock()

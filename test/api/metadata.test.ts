@@ -86,6 +86,18 @@ describe('a change of the metadata of a site', () => {
     await expectFailure(owner.client.setMetadata(slug, { ogImagePath: 'nowhere.png' }), 'VALIDATION_ERROR')
   })
 
+  test('hashes a few passwords of an account at the same time, and none for a site that it has no right to', async () => {
+    const [{ slug }, stranger] = [await site(), await api.account()]
+    const send = ({ request }: typeof owner) =>
+      Array.from({ length: 40 }, () =>
+        request('PATCH', `/api/v1/publish/${slug}/metadata`, { json: { password: 'open sesame' } }),
+      )
+    const answers = (await Promise.all([...send(owner), ...send(stranger)])).map(({ status }) => status)
+    const [own, foreign] = [answers.slice(0, 40), answers.slice(40)]
+    assert.deepEqual([new Set(own), new Set(foreign)], [new Set([200, 503]), new Set([404])])
+    assert.ok(own.filter((status) => status === 200).length >= 17)
+  })
+
   test('names its image in any Unicode form', async () => {
     const [nfc, nfd] = ['Büro.png', 'Büro.png'.normalize('NFD')]
     const { slug } = await api.publish(

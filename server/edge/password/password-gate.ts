@@ -1,10 +1,15 @@
 import type { IncomingMessage } from 'node:http'
+import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { Component } from '../../lib/component.ts'
-import { Semaphore } from '../../lib/semaphore.ts'
 import { DAY_SECONDS } from '../../lib/time.ts'
 import { Signer } from '../../lib/tokens.ts'
-import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
+import {
+  PASSWORD_COOKIE,
+  passwordWork,
+  SECURE_PASSWORD_COOKIE,
+  verifyPassword,
+} from '../../sites/password.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import type { ResolvedSite } from '../resolve/site-resolver.ts'
 import { PASSWORD_PATH, type PasswordProblem } from '../respond/pages/error-pages.ts'
@@ -18,9 +23,6 @@ type PasswordGateOptions = Pick<
 >
 
 const COOKIE_TTL_SECONDS = 30 * DAY_SECONDS
-
-/** An attempt takes 19 MiB and a thread for some tens of milliseconds. */
-const HASHING_LIMITS = { running: 4, waiting: 64 }
 
 /** Expiry, in milliseconds since 1970, and signature. */
 const COOKIE_VALUE = /^(\d{13,16})\.([\w-]{43})$/
@@ -37,7 +39,6 @@ export class PasswordGate extends Component<PasswordGateOptions> {
   /** Also true behind a proxy that terminates TLS, where no connection is encrypted here. */
   readonly #secure = this.parts.addresses.base.startsWith('https:') && !this.parts.https
   readonly #attempts = new AttemptLimiter(this.parts)
-  readonly #semaphore = new Semaphore(HASHING_LIMITS)
 
   /** Whether a visitor with these cookies may see the site: it has no password, or the cookie is valid. */
   isAuthorized({ visitsKey, passwordHash }: ResolvedSite, cookies: string | undefined): boolean {
@@ -68,17 +69,20 @@ export class PasswordGate extends Component<PasswordGateOptions> {
     if (site.passwordHash === null) return seeOther(next)
     const posted = { site, request, next }
     if (!isOwnForm(request, message) || !password) return this.#form(posted, 'missing')
-    return this.#semaphore.run(() => this.#verify(message, posted, password, site.passwordHash!))
+    const address = this.parts.clientIp(message)
+    return passwordWork.run(rateLimitSubnet(address), () =>
+      this.#verify(address, posted, password, site.passwordHash!),
+    )
   }
 
   async #verify(
-    message: IncomingMessage,
+    address: string,
     posted: PostedForm,
     password: string,
     passwordHash: string,
   ): Promise<EdgeResponse> {
     const { visitsKey } = posted.site
-    const attempt = await this.#attempts.begin(this.parts.clientIp(message), visitsKey)
+    const attempt = await this.#attempts.begin(address, visitsKey)
     if ('retryAfterSeconds' in attempt) return this.#form(posted, attempt)
     if (!(await verifyPassword(password, passwordHash))) return this.#form(posted, 'wrong')
     await this.#attempts.reset(attempt)
