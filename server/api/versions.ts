@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
+import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Services } from '../services.ts'
 import type { ThumbnailTarget } from '../sites/thumbnails.ts'
@@ -8,8 +10,12 @@ import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
+/** Of a process, and of a network: each compresses a whole version, and holds about 0.6 MB while its client reads. */
+const ARCHIVE_DOWNLOADS = { total: 32, perKey: 8 }
+
 export function versionHandlers(services: Services) {
   const { versions, previewLinks, thumbnails } = services
+  const downloads = new ConcurrencyLimiter(ARCHIVE_DOWNLOADS)
   return {
     listVersions: ({ account, params }) => versions.list(account, params.slug),
     getVersion: ({ account, params }) => versions.details(account, params.slug, params.versionId),
@@ -33,13 +39,15 @@ export function versionHandlers(services: Services) {
       reply.header('Content-Length', found.size).header('ETag', `"${found.hash}"`).type(found.contentType)
       return sendBytes(request, reply, found.body)
     },
-    downloadArchive: async ({ account, params: { slug }, query, request, reply }) => {
-      const { format, versionId } = query
-      const found = await versions.archive(account, slug, format ?? 'tar', versionId)
-      setSafeHeaders(reply, `${slug}.${format ?? 'tar.gz'}`)
-      reply.type(format ? 'application/zip' : 'application/gzip')
-      return sendBytes(request, reply, format ? found : gzip(found))
-    },
+    downloadArchive: ({ caller, account, params: { slug }, query, request, reply }) =>
+      downloads.run(rateLimitSubnet(caller.address), async () => {
+        const { format, versionId } = query
+        const found = await versions.archive(account, slug, format ?? 'tar', versionId)
+        setSafeHeaders(reply, `${slug}.${format ?? 'tar.gz'}`)
+        reply.type(format ? 'application/zip' : 'application/gzip')
+        // Awaits the end of the response.
+        return sendBytes(request, reply, format ? found : gzip(found))
+      }),
   } satisfies Partial<Handlers>
 }
 

@@ -5,6 +5,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
+import { pluck } from '../support/pluck.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { startApi } from './api.ts'
@@ -123,6 +125,22 @@ describe('a whole version', () => {
     assert.deepEqual(hashes(await unzip(answer.body)), hashes(files))
     const copy = await owner.client.publishArchive(answer.body, { contentType: 'application/zip' })
     assert.equal(copy.fileCount, Object.keys(files).length)
+  })
+
+  test('is sent to a network eight times at the same time, and again when one of these downloads ends', async () => {
+    const { slug } = await api.publish(owner.client, { 'big.bin': randomBytes(16_000_000) })
+    const target = `/api/v1/publish/${slug}/archive`
+    const headers = { authorization: `Bearer ${owner.key}` }
+    const unread = await Promise.all(
+      ['', '?format=zip']
+        .flatMap((query) => Array<string>(4).fill(query))
+        .map((query) => fetch(`http://127.0.0.1:${api.port}${target}${query}`, { headers })),
+    )
+    const read = () => owner.request('GET', target, { isStream: true })
+    assert.deepEqual([pluck(unread, 'status'), (await read()).json.code], [Array(8).fill(200), 'UNAVAILABLE'])
+    await unread[0]!.body!.cancel()
+    await waitFor(async () => (await read()).status === 200)
+    await Promise.all(unread.slice(1).map(({ body }) => body!.cancel()))
   })
 
   test('can be another version than the live one', async () => {
