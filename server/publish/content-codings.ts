@@ -3,17 +3,18 @@ import { formatLimit, pluralize } from '../../protocol/format.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { type ContentCoding, type DecodedBody, measureDecoded } from '../blobs/content-coding.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import { SharedSemaphore } from '../lib/concurrency-limiter.ts'
 import { ContentCodingRules } from '../site-rules/match/header-rules.ts'
 import type { HeaderRule } from '../site-rules/parse/header-rule.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import type { ManifestFile } from '../store/tables/versions.ts'
+import type { VersionSource } from './publish-queue.ts'
 
 /** A bomb would decode for hours, at each visit too. */
 const MAX_DECODED_BYTES = 2 ** 30
 
 /** Publishes take turns, a file each: each takes a thread that flushes need as well. */
-const decoding = new Semaphore({ running: 2, waiting: 1000 })
+const decoding = new SharedSemaphore({ running: 2, waiting: 64 })
 
 interface CodingOptions {
   rules: readonly HeaderRule[]
@@ -28,7 +29,7 @@ interface CodingOptions {
  * all of them shows. What is known of `present` files is not decoded again.
  */
 export async function findContentCodings(
-  reader: BlobReader,
+  { reader, publisher }: VersionSource,
   files: readonly ManifestFile[],
   { rules, present, maxDecodedBytes = MAX_DECODED_BYTES }: CodingOptions,
 ): Promise<{ files: ManifestFile[]; warnings: PublishWarning[] }> {
@@ -43,7 +44,8 @@ export async function findContentCodings(
   for (const [file, { coding }] of [...matching].sort(([one], [other]) => one.size - other.size)) {
     const key = toKey(file.hash, coding)
     const content =
-      known.get(key) ?? (await decoding.run(() => decode(reader, file, { coding, maxBytes: bytesLeft })))
+      known.get(key) ??
+      (await decoding.run(publisher, () => decode(reader, file, { coding, maxBytes: bytesLeft })))
     if (!content.problem || !known.has(key)) bytesLeft -= content.size
     known.set(key, content)
   }

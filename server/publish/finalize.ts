@@ -52,6 +52,7 @@ import { findContentCodings } from './content-codings.ts'
 import { describeSite, loadDocument } from './describe-version.ts'
 import { ManifestFiles } from './pending-uploads.ts'
 import type { Precompressor } from './precompress/precompressor.ts'
+import { shareKey } from './publish-queue.ts'
 import type { ContentScan } from './scan/content-scan.ts'
 import type { SecretScan } from './secrets/secret-scan.ts'
 
@@ -268,13 +269,14 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     })
     await blocklist.assertFiles(whole)
     const reader = blobReader.including(arrived)
-    await contentScan.check(whole, reader)
+    const source = { reader, publisher: shareKey(caller) }
+    await contentScan.check(whole, source)
     // What the site already has was scanned.
     const added = whole.filter((_, index) => files[index]!.known !== true)
     const allowed = new Set([...site.allowedSecrets, ...allowSecrets])
-    const secrets = await secretScan.check(added, reader, allowed)
+    const secrets = await secretScan.check(added, { ...source, allowed })
     const { rules, warnings } = await loadRules(reader, whole)
-    const coded = await findContentCodings(reader, whole, {
+    const coded = await findContentCodings(source, whole, {
       rules: rules?.headers ?? [],
       present: async () => {
         const live =

@@ -1,5 +1,6 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { Caller } from '../accounts/authorization.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import { Component } from '../lib/component.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Deadlines } from '../lib/deadlines.ts'
@@ -51,14 +52,14 @@ export class PublishQueue extends Component<PublishQueueOptions> {
   /** UNAVAILABLE when a new publish would wait too long: then it does not begin. */
   assertRoom(caller: Publisher): void {
     const { readWaitMs, timeouts } = this.parts
-    const key = keyOf(caller)
+    const key = shareKey(caller)
     const mayRun = this.#limiter.canRun(key) || this.#mayWait(key, 'new')
     if (!mayRun || readWaitMs() > READ_WAIT_SHARE * timeouts.acquire) throw this.#refuse()
   }
 
   /** A new publish leaves the queue when its client disconnects. */
   async run<T>(caller: Publisher, step: Step, work: () => Promise<T>): Promise<T> {
-    const key = keyOf(caller)
+    const key = shareKey(caller)
     if (this.#limiter.canRun(key)) return this.#start(key, work)
     if (!this.#mayWait(key, step)) throw this.#refuse()
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -106,6 +107,14 @@ export class PublishQueue extends Component<PublishQueueOptions> {
   }
 }
 
-function keyOf({ account, address }: Publisher): string {
+/** The contents of a version. */
+export interface VersionSource {
+  reader: BlobReader
+  /** A `shareKey`. */
+  publisher: string
+}
+
+/** Identifies whose share of the places of a process a publish takes. */
+export function shareKey({ account, address }: Pick<Caller, 'account' | 'address'>): string {
   return account?.id ?? rateLimitSubnet(address)
 }

@@ -188,11 +188,11 @@ describe('by the setting', () => {
           },
         )
       const check = (one: SecretScan, text: string, size = text.length) =>
-        one.check(
-          [{ path: 'a.txt', size, contentType: 'text/plain', hash: sha256(text) }],
-          reader(text),
-          new Set(),
-        )
+        one.check([{ path: 'a.txt', size, contentType: 'text/plain', hash: sha256(text) }], {
+          reader: reader(text),
+          publisher: 'account',
+          allowed: new Set(),
+        })
       const long = (text: string) => text.padEnd(20_000, '\n')
       const texts: [SecretScan, string, number?][] = [
         [scan, long('x')],

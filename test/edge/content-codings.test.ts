@@ -214,7 +214,7 @@ describe('a publish with Content-Encoding in its _headers', () => {
     const toFiles = (hashes: string[]) =>
       hashes.map((hash, index) => ({ ...toEntry(`${index}`, ''), hash, size: sizes[hash]! }))
     const find = (hashes: string[], present: ManifestFile[]) =>
-      findContentCodings(reader, toFiles(hashes), {
+      findContentCodings({ reader, publisher: 'account' }, toFiles(hashes), {
         rules,
         present: async () => present,
         maxDecodedBytes: 1000,

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { Component } from '../../lib/component.ts'
+import { SharedSemaphore } from '../../lib/concurrency-limiter.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { Semaphore } from '../../lib/semaphore.ts'
 import { DAY_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import { deleteInSteps, type Store } from '../../store/store.ts'
+import type { VersionSource } from '../publish-queue.ts'
 
 export interface ScannedFile {
   path: string
@@ -49,13 +50,13 @@ const RETRY_SECONDS = 30
 
 /** Scans the files of a version before it is published. Accepted files are not scanned again for 30 days. */
 export class ContentScan extends Component<ContentScanParts> {
-  readonly #semaphore = new Semaphore(SCANS)
+  readonly #semaphore = new SharedSemaphore(SCANS)
 
   /**
    * CONTENT_REFUSED when a file is refused, SCAN_UNAVAILABLE when the scanner fails, unless such versions pass.
-   * UNAVAILABLE when too many versions wait, whatever the setting.
+   * UNAVAILABLE when too many versions wait, in all or of this publisher, whatever the setting.
    */
-  async check(files: readonly FileToScan[], reader: BlobReader): Promise<void> {
+  async check(files: readonly FileToScan[], { reader, publisher }: VersionSource): Promise<void> {
     const { scanner, store, clock } = this.parts
     if (!scanner) return
     const unknown = new Map(files.map((file) => [scanner.identify(file), file]))
@@ -64,7 +65,7 @@ export class ContentScan extends Component<ContentScanParts> {
       unknown.delete(id)
     if (unknown.size === 0) return
     const toScan = [...unknown.values()].map((file) => ({ ...file, open: () => openBlob(reader, file) }))
-    const outcome = await this.#semaphore.run(() => this.#scan(scanner, toScan))
+    const outcome = await this.#semaphore.run(publisher, () => this.#scan(scanner, toScan))
     if (outcome === 'failed') return
     if (outcome) throw contentRefused(outcome)
     await store.execute('relaxed', ({ scans }) => scans.accept(scanner.name, [...unknown.keys()], clock()))

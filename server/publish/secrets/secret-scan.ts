@@ -6,12 +6,14 @@ import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { toBatches } from '../../lib/batches.ts'
 import { Component } from '../../lib/component.ts'
+import { SharedSemaphore } from '../../lib/concurrency-limiter.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
 import { WorkerProcess } from '../../lib/worker-process.ts'
 import type { Parts } from '../../parts.ts'
+import type { VersionSource } from '../publish-queue.ts'
 import { type ScanResult, scan } from './secret-rules.ts'
 
 type SecretScanParts = Pick<Parts, 'log'> & {
@@ -57,7 +59,7 @@ const TEXT_TYPES =
 /** Finds secrets in the new text files of a version, before it is published (docs/decisions/050-secret-scan.md). */
 export class SecretScan extends Component<SecretScanParts> implements Disposable {
   readonly #signer = new Signer(this.parts.secrets, 'secret findings')
-  readonly #reads = new Semaphore(READ_BATCHES)
+  readonly #reads = new SharedSemaphore(READ_BATCHES)
   readonly #scans = new Semaphore(BATCHES)
   readonly #process = new WorkerProcess<FileContents[], ScanResult[]>({
     program: new URL('./secret-process.ts', import.meta.url),
@@ -76,8 +78,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
    */
   async check(
     files: readonly FileToScan[],
-    reader: BlobReader,
-    allowed: ReadonlySet<string>,
+    { allowed, ...source }: VersionSource & { allowed: ReadonlySet<string> },
   ): Promise<{ warnings: PublishWarning[]; allowed: string[] }> {
     const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
@@ -87,7 +88,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     if (large) throw tooLarge(large)
     const version = new VersionScan({ signer: this.#signer, known: allowed })
     for (const batch of toBatches(contents, { maxBytes: BATCH_BYTES }))
-      version.add(batch, await this.#scan(batch, reader))
+      version.add(batch, await this.#scan(batch, source))
     const { findings, unscanned } = version
     if (findings.length > 0) {
       log.info('secrets found in a version', { secrets: findings.length, path: findings[0]!.path })
@@ -101,14 +102,17 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
   }
 
   /** Undefined when the batch cannot be scanned. */
-  async #scan(batch: readonly FileToScan[], reader: BlobReader): Promise<ScanResult[] | undefined> {
+  async #scan(
+    batch: readonly FileToScan[],
+    { publisher, reader }: VersionSource,
+  ): Promise<ScanResult[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
     if (batch.length <= MAX_FILES_HERE && sumSizes(batch) <= MAX_BYTES_HERE) {
       const contents = await Promise.all(batch.map(({ hash }) => reader.bytes(hash).catch(() => undefined)))
       const results = contents.map((bytes) => scan(() => bytes!, MAX_PLACES_HERE))
       if (!results.includes(null)) return results
     }
-    return this.#reads.run(async () => {
+    return this.#reads.run(publisher, async () => {
       const contents = await Promise.all(batch.map(({ hash }) => locate(reader, hash)))
       return this.#scans.run(() => this.#send(batch, contents))
     })
