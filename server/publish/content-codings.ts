@@ -26,19 +26,21 @@ interface CodingOptions {
 
 /**
  * Sets the content coding of files for which `_headers` sets `Content-Encoding` and whose bytes have it, as decoding
- * all of them shows. What is known of `present` files is not decoded again.
+ * all of them shows. What is known of `present` files is not decoded again; `decoded` are the others that have a coding.
  */
-export async function findContentCodings(
+export async function findContentCodings<File extends ManifestFile>(
   { reader, publisher }: VersionSource,
-  files: readonly ManifestFile[],
+  files: readonly File[],
   { rules, present, maxDecodedBytes = MAX_DECODED_BYTES }: CodingOptions,
-): Promise<{ files: ManifestFile[]; warnings: PublishWarning[] }> {
+): Promise<{ files: File[]; decoded: ReadonlySet<File>; warnings: PublishWarning[] }> {
   const codings = new ContentCodingRules(rules)
-  if (codings.isEmpty) return { files: [...files], warnings: [] }
+  const decoded = new Set<File>()
+  if (codings.isEmpty) return { files: [...files], decoded, warnings: [] }
   const matching = await runInSlices(matchingSteps(codings, files))
   const known = new Map<string, DecodedBody>()
   for (const { hash, coded } of await present())
     if (coded) known.set(toKey(hash, coded.coding), { size: coded.decodedSize })
+  const knownBefore = new Set(known.keys())
   let bytesLeft = maxDecodedBytes
   // The smallest first, so that one that decodes to more than all may have leaves the others theirs.
   for (const [file, { coding }] of [...matching].sort(([one], [other]) => one.size - other.size)) {
@@ -50,17 +52,23 @@ export async function findContentCodings(
     known.set(key, content)
   }
   const problems = new Map<HeaderRule, Problem>()
-  const coded = files.map((file): ManifestFile => {
-    const found = matching.get(file)
-    if (!found) return file
-    const { rule, coding } = found
-    const { size, problem } = known.get(toKey(file.hash, coding))!
-    if (!problem) return { ...file, coded: { coding, decodedSize: size } }
-    addProblem(problems, { rule, coding, path: file.path, kind: problem })
-    return file
+  const coded = files.map((file): File => {
+    const matched = matching.get(file)
+    if (!matched) return file
+    const { rule, coding } = matched
+    const key = toKey(file.hash, coding)
+    const { size, problem } = known.get(key)!
+    if (problem) {
+      addProblem(problems, { rule, coding, path: file.path, kind: problem })
+      return file
+    }
+    const found = { ...file, coded: { coding, decodedSize: size } }
+    if (!knownBefore.has(key)) decoded.add(found)
+    return found
   })
   return {
     files: coded,
+    decoded,
     warnings: [...problems.values()].map((problem) => toWarning(problem, maxDecodedBytes)),
   }
 }

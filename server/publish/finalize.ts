@@ -264,17 +264,13 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       files.flatMap((file, index) => (needsUpload(file) && !arrivals.has(index) ? [index] : [])),
     )
     await this.#makeDurable(version, arrived)
-    const whole = files.map(({ path, size, contentType, hash }, index) => {
+    const whole = files.map(({ path, size, contentType, hash }, index): ManifestFile & { hash: string } => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
     await blocklist.assertFiles(whole)
     const reader = blobReader.including(arrived)
     const source = { reader, publisher: shareKey(caller) }
     await contentScan.check(whole, source)
-    // What the site already has was scanned.
-    const added = whole.filter((_, index) => files[index]!.known !== true)
-    const allowed = new Set([...site.allowedSecrets, ...allowSecrets])
-    const secrets = await secretScan.check(added, { ...source, allowed })
     const { rules, warnings } = await loadRules(reader, whole)
     const coded = await findContentCodings(source, whole, {
       rules: rules?.headers ?? [],
@@ -284,6 +280,10 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
         return live?.files ?? []
       },
     })
+    // What the site already has was scanned, as the bytes that it serves.
+    const added = coded.files.filter((file, index) => files[index]!.known !== true || coded.decoded.has(file))
+    const allowed = new Set([...site.allowedSecrets, ...allowSecrets])
+    const secrets = await secretScan.check(added, { ...source, allowed })
     const document = await loadDocument(reader, whole)
     return {
       files: coded.files,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
@@ -152,6 +153,25 @@ describe('a version with a secret', () => {
     const answer = await without
     assert.ok(answer === 'SECRET_DETECTED' || answer.replayed, JSON.stringify(answer))
   })
+
+  for (const [coding, named, encode] of [
+    ['gzip', 'lib.js.gz', gzipSync],
+    ['br', 'lib.js.br', brotliCompressSync],
+  ] as const)
+    test(`is refused in text that is published with ${coding}, also when only its coding is new`, async () => {
+      const rest = Array.from({ length: 300 }, (_, index) => `f(${index})`).join('\n')
+      const script = () => encode(`${withSecret(makeSecret())['app.js']}\n${rest}`)
+      const scripts = { 'app.js': script(), [named]: script(), 'index.html': 'x' }
+      const rules = ['app.js', named].map((path) => `/${path}\n  Content-Encoding: ${coding}\n`)
+      const coded = { ...scripts, _headers: rules.join('') }
+      const refused = async (slug?: string) => {
+        const { details } = await expectFailure(api.publish(owner.client, coded, { slug }), 'SECRET_DETECTED')
+        return (details as SecretFinding[]).map(({ path, line, kind }) => [path, line, kind])
+      }
+      const { slug } = await api.publish(owner.client, scripts)
+      const found = ['app.js', named].map((path) => [path, 2, 'GitHub token'])
+      for (const site of [undefined, slug]) assert.deepEqual(await refused(site), found)
+    })
 
   test('is not scanned in files that are not text, nor in contents that the site has', async () => {
     const secret = makeSecret()

@@ -211,7 +211,7 @@ describe('a publish with Content-Encoding in its _headers', () => {
       { find: async (hash) => ({ hash, size: 1, object: hash, offset: 0, piecesHash: null }) },
     )
     const sizes: Record<string, number> = { small: 1, damaged: 2, large: 3, larger: 4 }
-    const toFiles = (hashes: string[]) =>
+    const toFiles = (hashes: string[]): ManifestFile[] =>
       hashes.map((hash, index) => ({ ...toEntry(`${index}`, ''), hash, size: sizes[hash]! }))
     const find = (hashes: string[], present: ManifestFile[]) =>
       findContentCodings({ reader, publisher: 'account' }, toFiles(hashes), {

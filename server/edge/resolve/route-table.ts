@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto'
-import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { isRuleFile } from '../../../protocol/manifest/rule-files.ts'
 import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import { appendToDocument, type InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import type { HeadMetadata } from '../../sites/site-metadata.ts'
 import type { BlobRecord, BlobRecords } from '../../store/tables/blobs.ts'
-import type { FormerFile, ManifestFile } from '../../store/tables/versions.ts'
+import { type FormerFile, type ManifestFile, servedType } from '../../store/tables/versions.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import { type GeneratedPage, MAX_LANGUAGES, type Tail } from '../respond/pages/generated-page.ts'
@@ -140,7 +139,7 @@ function createFileFactory({
   const types = new Map<string, FileType>()
   const tail = Buffer.concat(tails.map(({ html }) => html))
   return (file, injected) => {
-    const name = file.coded ? decodedType(file) : file.contentType
+    const name = servedType(file)
     const type = types.get(name) ?? toFileType(name)
     types.set(name, type)
     const bytes = injected ?? { hash: file.hash!, size: file.size }
@@ -160,12 +159,6 @@ function createFileFactory({
       policy,
     })
   }
-}
-
-/** The type of the name without the extension of the coding, unless another was declared. */
-function decodedType({ path, contentType }: ManifestFile): string {
-  const inner = path.replace(/\.(?:gz|br)$/i, '')
-  return contentType === mediaType(path) ? mediaType(inner) : contentType
 }
 
 /** Reads the records of the served and of the published document. The function keeps only these in memory. */

@@ -1,17 +1,24 @@
 import { closeSync, openSync, readSync } from 'node:fs'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { scan } from './secret-rules.ts'
 import type { FileContents } from './secret-scan.ts'
 
 // A separate program, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it.
 
 process.on('message', (batch: readonly FileContents[]) => {
-  process.send!(batch.map((contents) => scan(() => readContents(contents))))
+  process.send!(batch.map((contents) => scan(() => decode(contents))))
 })
 
-function readContents(contents: FileContents): Buffer {
-  if (contents instanceof Uint8Array)
-    return Buffer.from(contents.buffer, contents.byteOffset, contents.byteLength)
-  const { path, offset, size } = contents
+function decode({ bytes, coded }: FileContents): Buffer {
+  const read = readBytes(bytes)
+  if (!coded) return read
+  const decodeSync = coded.coding === 'gzip' ? gunzipSync : brotliDecompressSync
+  return decodeSync(read, { maxOutputLength: coded.decodedSize })
+}
+
+function readBytes(source: FileContents['bytes']): Buffer {
+  if (source instanceof Uint8Array) return Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+  const { path, offset, size } = source
   const bytes = Buffer.allocUnsafe(size)
   const file = openSync(path, 'r')
   try {

@@ -1,9 +1,10 @@
 import type { SecretFinding } from '../../../protocol/api/errors.schema.ts'
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import { formatExcess, pluralize } from '../../../protocol/format.ts'
-import { type StoredFile, sumSizes } from '../../../protocol/manifest/manifest.ts'
+import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
+import type { CodedContent } from '../../blobs/content-coding.ts'
 import { toBatches } from '../../lib/batches.ts'
 import { Component } from '../../lib/component.ts'
 import { SharedSemaphore } from '../../lib/concurrency-limiter.ts'
@@ -13,6 +14,7 @@ import { MINUTE_MS } from '../../lib/time.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
 import { WorkerProcess } from '../../lib/worker-process.ts'
 import type { Parts } from '../../parts.ts'
+import { type ManifestFile, servedType } from '../../store/tables/versions.ts'
 import type { VersionSource } from '../publish-queue.ts'
 import { type ScanResult, scan } from './secret-rules.ts'
 
@@ -24,10 +26,14 @@ type SecretScanParts = Pick<Parts, 'log'> & {
   timeoutMs: number
 }
 
-type FileToScan = Pick<StoredFile, 'path' | 'size' | 'contentType'> & { hash: string }
+/** Text with a content coding is scanned decoded. */
+type FileToScan = Pick<ManifestFile, 'path' | 'size' | 'contentType' | 'coded'> & { hash: string }
 
-/** The bytes, or where they are in a file of this machine. */
-export type FileContents = Uint8Array | { path: string; offset: number; size: number }
+export interface FileContents {
+  /** Or where they are in a file of this machine. */
+  bytes: Uint8Array | { path: string; offset: number; size: number }
+  coded?: CodedContent | undefined
+}
 
 /** Files that are sent to the process together, and the size of a larger one that is scanned. */
 const BATCH_BYTES = 2 ** 20
@@ -82,8 +88,10 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
   ): Promise<{ warnings: PublishWarning[]; allowed: string[] }> {
     const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
-    const texts = files.filter(({ contentType, size }) => size > 0 && TEXT_TYPES.test(contentType))
-    const contents = new Map(texts.map((file) => [file.hash, file])).values()
+    const texts = files
+      .map((file) => ({ ...file, size: file.coded?.decodedSize ?? file.size }))
+      .filter((file) => file.size > 0 && TEXT_TYPES.test(servedType(file)))
+    const contents = new Map(texts.map((file) => [`${file.coded?.coding} ${file.hash}`, file])).values()
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
     if (large) throw tooLarge(large)
     const version = new VersionScan({ signer: this.#signer, known: allowed })
@@ -107,13 +115,14 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     { publisher, reader }: VersionSource,
   ): Promise<ScanResult[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
-    if (batch.length <= MAX_FILES_HERE && sumSizes(batch) <= MAX_BYTES_HERE) {
+    const isPlain = batch.every(({ coded }) => !coded)
+    if (isPlain && batch.length <= MAX_FILES_HERE && sumSizes(batch) <= MAX_BYTES_HERE) {
       const contents = await Promise.all(batch.map(({ hash }) => reader.bytes(hash).catch(() => undefined)))
       const results = contents.map((bytes) => scan(() => bytes!, MAX_PLACES_HERE))
       if (!results.includes(null)) return results
     }
     return this.#reads.run(publisher, async () => {
-      const contents = await Promise.all(batch.map(({ hash }) => locate(reader, hash)))
+      const contents = await Promise.all(batch.map((file) => locate(reader, file)))
       return this.#scans.run(() => this.#send(batch, contents))
     })
   }
@@ -133,8 +142,9 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
   }
 }
 
-async function locate(reader: BlobReader, hash: string): Promise<FileContents> {
-  return (await reader.localPlace(hash)) ?? (await reader.bytes(hash)) ?? new Uint8Array()
+async function locate(reader: BlobReader, { hash, coded }: FileToScan): Promise<FileContents> {
+  const bytes = (await reader.localPlace(hash)) ?? (await reader.bytes(hash)) ?? new Uint8Array()
+  return { bytes, coded }
 }
 
 /** What the batches of a version have. */

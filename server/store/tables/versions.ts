@@ -3,6 +3,7 @@ import type { PublishWarning, SiteMetadata } from '../../../protocol/api/publish
 import type { SiteKind } from '../../../protocol/api/sites.schema.ts'
 import type { PublishedWith } from '../../../protocol/api/versions.schema.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import type { CodedContent } from '../../blobs/content-coding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import { type EntityOf, flag, integer, json, jsonList, key, nullable, oneOf, Table, text } from '../table.ts'
@@ -97,6 +98,16 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
 export interface ManifestFile extends StoredFile {
   known?: true
   coded?: CodedContent
+}
+
+/** For a content coding that of the name without its extension, unless another was declared. */
+export function servedType({
+  path,
+  contentType,
+  coded,
+}: Pick<ManifestFile, 'path' | 'contentType' | 'coded'>): string {
+  const isDeclared = !coded || contentType !== mediaType(path)
+  return isDeclared ? contentType : mediaType(path.replace(/\.(?:gz|br)$/i, ''))
 }
 
 /** A file that a site had; it stays reachable until then. */
