@@ -201,7 +201,7 @@ export const OPERATIONS = {
   getPreview: { tag: 'Previews', summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read') },
   promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'APPROVAL_REQUIRED'], access: forSite('publish') },
   deletePreview: { tag: 'Previews', summary: 'Delete a preview', details: 'Its URL ends; the site stays as it is.', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview') },
-  openReview: { ...FOR_REVIEWERS, summary: 'Get the review of a link', answer: [200, reviewShape.review], errors: [...REVIEW_ERRORS, 'NOT_FOUND'], access: 'any' },
+  openReview: { ...FOR_REVIEWERS, summary: 'Get the review of a link', answer: [200, reviewShape.review], errors: [...REVIEW_ERRORS, 'NOT_FOUND', 'INSUFFICIENT_SCOPE'], access: 'any' },
   getReview: REVIEW.get,
   createReviewLink: REVIEW.createLink,
   revokeReviewLink: REVIEW.revokeLink,

@@ -192,6 +192,11 @@ describe('a review', () => {
     const opened = await guest.openReview()
     assert.deepEqual([opened.slug, opened.preview], [slug, 'spring'])
     assert.equal((await guest.review(slug, 'spring').get()).links, undefined)
+    const sites = [(await api.publish(colleague.client, { 'index.html': 'another' })).slug]
+    const { apiKey } = await colleague.client.createKey({ name: slug, scope: 'read', sites })
+    const limited = guestOf(reviewToken, api.client(apiKey))
+    assert.equal(await outcome(limited.openReview()), 'INSUFFICIENT_SCOPE')
+    assert.equal(await outcome(limited.review(slug, 'spring').get()), 'INSUFFICIENT_SCOPE')
   })
 
   test('needs a version that is shown', async () => {

@@ -23,7 +23,12 @@ import {
   REVIEW_PATH,
 } from '../../../protocol/api/reviews.ts'
 import { formatNumber } from '../../../protocol/format.ts'
-import { givesLastingAccess, requireAccount, requireKeyHash } from '../../accounts/authorization.ts'
+import {
+  assertPermitted,
+  givesLastingAccess,
+  requireAccount,
+  requireKeyHash,
+} from '../../accounts/authorization.ts'
 import { ChangeWaits } from '../../lib/change-waits.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
@@ -75,10 +80,12 @@ export class Reviews extends Component<ReviewParts> {
     parts.store.onChange((names) => this.#waits.notify(names))
   }
 
-  /** That of the link. */
+  /** That of the link, for credentials that may read its site. */
   async open(caller: ReviewCaller): Promise<Review> {
-    const { store, clock } = this.parts
-    return this.get(caller, await requireLink(store.read, caller, clock()))
+    const { read } = this.parts.store
+    const link = await requireLink(read, caller, this.parts.clock())
+    await assertPermitted(read, caller, { scope: 'read', reach: 'site' }, link.slug)
+    return this.get(caller, link)
   }
 
   async get(
