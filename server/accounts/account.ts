@@ -34,6 +34,7 @@ import { maySignUp } from './invitations.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
 import { changeSwitches, readSwitches } from './notice-switches.ts'
 import { DEFAULT_PLAN } from './plans.ts'
+import { endLinksOfEndedKeys } from './review-frames.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
   CODE_SECONDS,
@@ -142,8 +143,11 @@ export class Accounts extends Component<AccountsParts> {
     return { apiKey, warning: KEY_WARNING }
   }
 
-  async endKey(keyHash: string): Promise<void> {
-    await this.parts.store.write('durable', INDEPENDENT, (tx) => tx.keys.delete(keyHash))
+  async endKey({ id }: Account, keyHash: string): Promise<void> {
+    await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
+      await tx.keys.delete(keyHash)
+      await endLinksOfEndedKeys(tx, id, this.parts.clock())
+    })
   }
 
   async usage({ id }: Account): Promise<Omit<Me['usage'], 'requestsThisHour' | 'resetsAt'>> {

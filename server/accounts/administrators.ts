@@ -10,6 +10,7 @@ import type { Account } from '../store/tables/accounts.ts'
 import { type AuditActor, COMMAND_LINE } from '../store/tables/administration.ts'
 import { type Caller, requireAccount } from './authorization.ts'
 import { readEmail } from './email-address.ts'
+import { endLinksOfEndedKeys } from './review-frames.ts'
 
 /** Maximum age of the browser session of a change. */
 const MAX_SESSION_AGE_MS = 12 * HOUR_MS
@@ -34,9 +35,11 @@ export class Administrators extends Component<Pick<Parts, 'store' | 'clock'>> {
       if ((account.administratorSince !== null) === isAdministrator) return
       const at = clock()
       await tx.accounts.update(id, { administratorSince: isAdministrator ? at : null })
-      if (!isAdministrator)
+      if (!isAdministrator) {
         for (const { scope, keyHash } of await tx.keys.list(id))
           if (scope === 'admin') await tx.keys.delete(keyHash)
+        await endLinksOfEndedKeys(tx, id, at)
+      }
       const action = isAdministrator ? 'administrator.add' : 'administrator.remove'
       await tx.audit.add({ at, actor, action, target: email })
     })

@@ -26,6 +26,7 @@ import {
   requireAccess,
   requireAccount,
 } from './authorization.ts'
+import { endLinksOfEndedKeys } from './review-frames.ts'
 
 /** Contract, "Keys". */
 export const MAX_NAMED_KEYS = 50
@@ -123,6 +124,7 @@ export class NamedKeys extends Component<Pick<Parts, 'store' | 'clock'>> {
       const found = (await tx.keys.list(account.id)).find((key) => keyId(key) === id)
       if (!found) throw new ApiError('NOT_FOUND', 'Key not found. It may have been revoked or replaced.')
       await tx.keys.delete(found.keyHash)
+      await endLinksOfEndedKeys(tx, account.id, this.parts.clock())
     })
     return { id, revoked: true }
   }
@@ -193,6 +195,7 @@ async function makeRoom(tx: WriteTransaction, { accountId, name }: NamedKey, now
   const isFull = keys.filter((key) => key.name !== name).length >= MAX_NAMED_KEYS
   const ended = keys.filter((key) => key.name === name || (isFull && (key.expiresAt ?? Infinity) <= now))
   for (const { keyHash } of ended) await tx.keys.delete(keyHash)
+  if (ended.length > 0) await endLinksOfEndedKeys(tx, accountId, now)
   if (keys.length - ended.length >= MAX_NAMED_KEYS) throw limitReached(MAX_NAMED_KEYS, 'named key')
 }
 

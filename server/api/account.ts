@@ -65,8 +65,8 @@ export function accountHandlers(services: Services) {
       return answer
     },
     renewKey: ({ account }) => accounts.renewKey(account),
-    endKey: async ({ caller }) => {
-      await accounts.endKey(requireKeyHash(caller))
+    endKey: async ({ account, caller }) => {
+      await accounts.endKey(account, requireKeyHash(caller))
       return { ended: true }
     },
     listSessions: ({ account, request }) => sessions.list(account, request.sessionToken),

@@ -12,11 +12,13 @@ import {
 } from '../../protocol/api/reviews.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
+import { pluck } from '../support/pluck.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { mailsTo } from './sign-in-mails.ts'
 
 const api = await startApi()
-const { store } = await api.operator()
+const { store, suspensions } = await api.operator()
 const [owner, colleague, stranger] = [await api.account(), await api.account(), await api.account()]
 
 const PLACE = {
@@ -98,7 +100,6 @@ describe('a review', () => {
     const guests = (await Promise.all(tokens)).map((token) => guestOf(token))
     await owner.client.removeCollaborator(slug, left.email)
     await deleted.client.deleteAccount(deleted.email)
-    const { suspensions } = await api.operator()
     await suspensions.changeAccount(COMMAND_LINE, suspended.email, { reason: 'a reason' })
     const countLinks = async () => (await owner.client.review(slug, 'spring').get()).links!.length
     const before = await countLinks()
@@ -205,7 +206,7 @@ describe('a review', () => {
     await expectFailure(owner.client.review(slug, 'spring').get(), 'NOT_FOUND')
   })
 
-  test('keeps no token, and frames that end with the link', async () => {
+  test('keeps no token, and frames that end with the link, or with its key', async () => {
     const { slug, review } = await reviewed()
     const { link, reviewToken } = await linked(review, { expiresInSeconds: 5 * 60 })
     assert.ok(
@@ -219,13 +220,23 @@ describe('a review', () => {
     assert.equal((await api.visit(frame.url)).status, 200)
     await review.revokeLink(link.id)
     assert.equal((await api.visit(frame.url)).status, 404)
+    const key = await owner.client.createKey({ name: slug, scope: 'publish' })
+    const ofKey = await linked(api.client(key.apiKey).review(slug, 'spring'))
+    const shown = await guestOf(ofKey.reviewToken).review(slug, 'spring').get()
+    assert.equal((await api.visit(shown.frame.url)).status, 200)
+    await owner.client.revokeKey(key.id)
+    assert.equal((await api.visit(shown.frame.url)).status, 404)
   })
 
   for (const [what, end] of [
     ['removed', ({ email }: Account, slug: string) => owner.client.removeCollaborator(slug, email)],
     ['gone', ({ client, email }: Account) => client.deleteAccount(email)],
+    [
+      'suspended',
+      ({ email }: Account) => suspensions.changeAccount(COMMAND_LINE, email, { reason: 'a reason' }),
+    ],
   ] as const)
-    test(`shows nothing more in frames that a collaborator opened who is ${what}, and lists no link of them`, async () => {
+    test(`shows nothing more in frames that a collaborator opened who is ${what}`, async () => {
       const former = await api.account()
       const { slug, review } = await reviewed({ people: [former] })
       const { link } = await linked(former.client.review(slug, 'spring'))
@@ -237,8 +248,9 @@ describe('a review', () => {
       const { frame } = await former.client.review(slug, 'spring').get()
       assert.equal((await api.visit(frame.url)).status, 200)
       await end(former, slug)
-      assert.equal((await api.visit(frame.url)).status, 404)
-      assert.deepEqual((await review.get()).links, [])
+      await waitFor(async () => (await api.visit(frame.url)).status === 404)
+      const left = what === 'suspended' ? [former.email] : []
+      assert.deepEqual(pluck((await review.get()).links!, 'createdBy'), left)
       assert.equal((await api.visit((await review.get()).frame.url)).status, 200)
     })
 
@@ -265,7 +277,6 @@ describe('a review', () => {
   test('is closed to holders of links while its site is suspended, without the reason, and after its end', async () => {
     const { slug, review } = await reviewed()
     const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
-    const { suspensions } = await api.operator()
     await suspensions.changeSite(COMMAND_LINE, slug, { reason: 'a secret reason' })
     const { message, details } = await expectFailure(guest.get(), 'SITE_SUSPENDED')
     assert.doesNotMatch(message + JSON.stringify(details ?? ''), /secret/)

@@ -465,7 +465,7 @@ export const CALLS: Record<string, CallSpec> = {
     changes: ['keys'],
     run: ({ namedKeys }) => namedKeys.revoke(ANN, NAMED_KEY_HASH.slice(0, 16)),
   },
-  'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(hashToken(KEY)) },
+  'end the key': { changes: ['keys'], run: ({ accounts }) => accounts.endKey(ANN, hashToken(KEY)) },
   'turn reminders off': {
     changes: ['ann'],
     run: ({ accounts }) => accounts.changeNotices(ANN, { reminders: false }),

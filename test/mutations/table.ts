@@ -524,6 +524,8 @@ const ROWS: readonly Row[] = [
   ['promotes although changes were requested later', 'server/sites/preview.ts', 'requireApproval', "if (decision === 'changes-requested') break", '', 'test/api/reviews.test.ts'],
   ['counts the approval of a former collaborator', 'server/sites/preview.ts', 'requireApproval', 'if (reviewer && (await findRole(queries, site, reviewer))) return', 'if (reviewer) return', 'test/api/reviews.test.ts'],
   ['counts an approval again after 500 decisions that followed a request for changes', 'server/store/queries/reviews.ts', 'ReviewQueries.removeOldDecisions', "where('id', '<=', id)", "where('id', '=', id)", 'test/api/reviews.test.ts'],
+  ['shows what the review link of a revoked key showed', 'server/accounts/named-keys.ts', 'NamedKeys.revoke', 'await endLinksOfEndedKeys(tx, account.id, this.parts.clock())', '', 'test/api/reviews.test.ts'],
+  ['shows what a suspended collaborator opened', 'server/operations/moderation/suspensions.ts', 'Suspensions.changeAccount', 'for (const slug of await tx.reviews.linkedSites(account.id)) await endFrames(tx, slug, now)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await tx.reviews.removeLinksBy(id, slug)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a suspended account', 'server/sites/reviews/access.ts', 'requireCreator', ' || account.suspension', '', 'test/api/reviews.test.ts'],
   ['keeps the review links of a revoked key', 'server/store/queries/reviews.ts', 'ReviewQueries.removeEndedLinks', ', e.not(HAS_KEY)', '', 'test/api/reviews.test.ts'],

@@ -286,6 +286,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     links: [reviewed],
     removeLink: [reviewed, 'id 7'],
     removeLinksBy: ['id 7', 'slug 7'],
+    removeLinksOfEndedKeys: ['id 7'],
+    linkedSites: ['id 7'],
     removeEndedLinks: [reviewed, 50],
     removeExpiredLinks: [50, 100],
     threads: [reviewed],

@@ -20,6 +20,7 @@ import type { StoredTrust } from '../../store/tables/keys.ts'
 import type { Site } from '../../store/tables/sites.ts'
 import { assertNotBeingDeleted, findRole, requireAccess } from '../authorization.ts'
 import { keyScope, mintKey } from '../named-keys.ts'
+import { endLinksOfEndedKeys } from '../review-frames.ts'
 import { type IdToken, type IdTokens, type Issuer, invalidToken } from './id-tokens.ts'
 import { type Job, matchesRules } from './job.ts'
 
@@ -80,6 +81,7 @@ export class Trusts extends Component<TrustsParts> {
         throw new ApiError('NOT_FOUND', 'Trust not found. It may have been removed.')
       await tx.rows.remove('trusts', { id })
       await tx.keys.deleteIssued(account.id, keyIssuer(id))
+      await endLinksOfEndedKeys(tx, account.id, this.parts.clock())
     })
     return { id, removed: true }
   }

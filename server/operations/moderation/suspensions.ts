@@ -1,4 +1,5 @@
 import { noAccount, requireAccountOf } from '../../accounts/administrators.ts'
+import { endFrames } from '../../accounts/review-frames.ts'
 import { Component } from '../../lib/component.ts'
 import type { Parts } from '../../parts.ts'
 import { assertStorable } from '../../sites/site-metadata.ts'
@@ -57,6 +58,7 @@ export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
       if (!account) throw noAccount(email)
       if (!statement && !account.suspension) return
       await tx.accounts.update(account.id, { suspension: toSuspension(statement, account, now) })
+      for (const slug of await tx.reviews.linkedSites(account.id)) await endFrames(tx, slug, now)
       const kind = statement ? 'account-suspended' : 'account-resumed'
       const event = { kind, reason: statement?.reason ?? null } as const
       await notify(tx, { accountId: account.id, subject: account.id, event, now })

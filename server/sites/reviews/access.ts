@@ -11,8 +11,9 @@ import {
   requireNotExpired,
   type SiteRight,
 } from '../../accounts/authorization.ts'
+import { endFrames } from '../../accounts/review-frames.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { hashToken, newId } from '../../lib/tokens.ts'
+import { hashToken } from '../../lib/tokens.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
@@ -74,12 +75,6 @@ export async function endReviewsOf(
 ): Promise<void> {
   await tx.reviews.removeLinksBy(id, slug)
   await endFrames(tx, slug, now)
-}
-
-/** Ends what the links to all reviews of a site show; those who may open it again. */
-export async function endFrames(tx: WriteTransaction, slug: string, now: number): Promise<void> {
-  await tx.sites.update(slug, { reviewKey: newId(now) })
-  await tx.notifyChanged(slug)
 }
 
 /** NOT_FOUND unless the caller has the token of a link that works. */

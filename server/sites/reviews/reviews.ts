@@ -29,6 +29,7 @@ import {
   requireAccount,
   requireKeyHash,
 } from '../../accounts/authorization.ts'
+import { endFrames } from '../../accounts/review-frames.ts'
 import { ChangeWaits } from '../../lib/change-waits.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
@@ -47,7 +48,7 @@ import { counterWindow } from '../../store/tables/usage.ts'
 import { reviewedHash } from '../preview.ts'
 import { PreviewTokens } from '../preview-links.ts'
 import { assertStorable } from '../site-metadata.ts'
-import { endFrames, type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
+import { type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
 
 /** Text of a review, so that a response with all of it has a bound. */
 const MAX_CHARACTERS = 1_000_000

@@ -263,6 +263,7 @@ const SITES = `
     expires_at bigint
   );
   create index review_links_by_slug on review_links (slug, preview_name);
+  create index review_links_by_creator on review_links (created_by);
   create index review_links_by_expiry on review_links (expires_at) where expires_at is not null;
 
   create table review_threads (

@@ -39,6 +39,18 @@ export class ReviewQueries extends QueryGroup {
     )
   }
 
+  /** Those of an account whose key has ended; returns the slugs of their sites. */
+  async removeLinksOfEndedKeys(accountId: string): Promise<Set<string>> {
+    const slugs = await this.#links.pluck('slug', (all) => all.where(isOfEndedKey(accountId)), 'slug')
+    if (slugs.length > 0) await this.#links.remove((all) => all.where(isOfEndedKey(accountId)))
+    return new Set(slugs)
+  }
+
+  /** The slugs of sites to which the account created links. */
+  async linkedSites(createdBy: string): Promise<Set<string>> {
+    return new Set(await this.#links.pluck('slug', { createdBy }, 'slug'))
+  }
+
   /** Of all subjects; returns the number. */
   removeExpiredLinks(now: number, limit: number): Promise<number> {
     return this.#links.removeFirst(limit, (all) => all.where('expires_at', '<=', now))
@@ -139,4 +151,8 @@ export class ReviewQueries extends QueryGroup {
 
 function isOf({ slug, previewName }: ReviewSubject) {
   return sql<boolean>`slug = ${slug} and preview_name = ${previewName}`
+}
+
+function isOfEndedKey(accountId: string) {
+  return sql<boolean>`created_by = ${accountId} and not ${HAS_KEY}`
 }
