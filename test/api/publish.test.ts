@@ -349,6 +349,9 @@ describe('the metadata of a site', () => {
       ...[{ ttlSeconds: 59 }, { ttlSeconds: 60.5 }, { baseVersionId: 5 }, { claimToken: 5 }, { viewer: [] }],
     ])
       assertInvalid(await send([PAGE, picture], wrong), Object.keys(wrong)[0]!)
+    const { slug } = await api.publish(api.anonymous, { 'index.html': 'x' })
+    const json = { files: [], claimToken: null }
+    assertInvalid(await api.request('PUT', `/api/v1/publish/${slug}`, { json }), 'claimToken', 'files')
   })
 })
 
