@@ -50,6 +50,7 @@ export function publishHandlers(services: Services) {
     // A client asks before it reads a folder, so it costs no request.
     getLimits: async ({ request, caller, query: { site } }) => {
       await chargeMessage(limits, request)
+      if (request.validationError) throw request.validationError
       return site === undefined ? pendingVersions.limitsFor(caller) : pendingVersions.findLimits(caller, site)
     },
   } satisfies Partial<Handlers>

@@ -19,7 +19,7 @@ function toSigned(target: { url: string; headers: Record<string, string> }): Cal
 
 // biome-ignore format: one row per call
 export const PUBLISH_CALLS = {
-  getLimits: { route: 'GET /api/v1/limits', access: 'any', anonymous: true, writes: false, prepare: () => ({}) },
+  getLimits: { route: 'GET /api/v1/limits', access: 'any', anonymous: true, writes: false, prepare: () => ({}), errors: [['VALIDATION_ERROR', { query: '?site=a&site=b' }]] },
   createSite: { route: 'POST /api/v1/publish', access: 'publish account', anonymous: true, writes: true, prepare: (f) => ({ json: f.manifest() }), errors: [['VALIDATION_ERROR', { json: { files: [] } }]] },
   updateSite: { route: 'PUT /api/v1/publish/{slug}', access: 'publish site', previews: true, right: 'publish', unowned: (f) => f.unowned({ json: f.manifest() }), writes: true, prepare: async (f) => ({ path: await f.site(), json: f.manifest() }), errors: [['VALIDATION_ERROR', { json: { files: [] } }]] },
   uploadSite: { route: 'PUT /', access: 'publish account', anonymous: true, writes: true, prepare: () => PAGE, errors: [['UNSUPPORTED_MEDIA_TYPE', { body: 'text', headers: { 'content-type': 'text/plain' } }]] },
