@@ -194,5 +194,6 @@ async function noticeDeletion(
 ): Promise<void> {
   const { slug, title } = site
   const event = { kind: 'site-deleted', slug, title, at: now, keptUntil } as const
-  await tx.notices.add({ id: `site-deleted ${slug} ${now}`, accountId: account.id, event, createdAt: now })
+  const id = `site-deleted ${slug} ${now}`
+  await tx.notices.addWithinLimit({ id, accountId: account.id, event, createdAt: now })
 }

@@ -41,6 +41,21 @@ describe('a deleted site', () => {
     assert.deepEqual((await (await api.account()).client.list({ deleted: true })).publishes, [])
   })
 
+  test('is announced to its owner as often as emails are sent, however often it is deleted and restored', async () => {
+    const { client, slug, email } = await deletedSite()
+    const { read } = (await api.operator()).store
+    const { id } = (await read.accounts.byEmail(email))!
+    for (const count of [5, 10]) {
+      for (let number = 0; number < 6; number++) {
+        api.pass()
+        await client.undelete(slug)
+        await client.delete(slug)
+      }
+      assert.equal(await read.notices.count(id, 'site-deleted', 0), count)
+      api.pass(HOUR_MS)
+    }
+  })
+
   test('can be restored with its name, versions, settings and collaborators until that time ends', async () => {
     const { client, slug, before, first, live, draft, bytes } = await deletedSite()
     for (const { siteUrl, previewUrl } of [live, draft])

@@ -264,6 +264,7 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   notices: {
     add: [{ id: 'n', accountId: 'id 7', event: notice, createdAt: 1 }],
+    addWithinLimit: [{ id: 'm', accountId: 'id 7', event: notice, createdAt: 1 }],
     find: ['id 7'],
     count: ['id 7', 'site-shared', 1],
     due: [50, 100],

@@ -13,6 +13,7 @@ import type { Account } from '../../store/tables/accounts.ts'
 import {
   certificateNoticeId,
   domainNoticeId,
+  emailLimit,
   expiryNoticeId,
   type Notice,
   type NoticeEvent,
@@ -34,16 +35,6 @@ const MIN_UNCHANGED_MS = 6 * HOUR_MS
 const DOMAIN_FAILING_MS = HOUR_MS
 
 const CERTIFICATE_FAILING_MS = DAY_MS
-
-/** Of one kind to one account. Further events get no email, except for actions of an operator, whose emails wait. */
-const DEFAULT_LIMIT = { windowMs: HOUR_MS, max: 5 }
-
-/** Those about shared sites are limited by the mailbox that gets them, because one person can have many accounts. */
-const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } = {
-  'site-shared': { windowMs: DAY_MS, max: 5 },
-  'new-browser': { windowMs: DAY_MS, max: 1 },
-  review: { windowMs: HOUR_MS, max: 6 },
-}
 
 /** Emails about a suspension and its end are sent in their order, unless one has waited for a mail server or its limit. */
 const MAX_AGE_OF_REVERSED_MS = 5 * MINUTE_MS
@@ -151,7 +142,7 @@ export class Notices extends Component<NoticesParts> {
       }
       // The first attempt was counted.
       if (attempts > 0) return account
-      const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
+      const { windowMs, max } = emailLimit(event.kind)
       const counter = `emails:${event.kind}:${event.kind === 'site-shared' ? toMailbox(event.to) : accountId}`
       if ((await tx.counters.add(counter, counterWindow(now, windowMs))) <= max) return account
       const postponed = findSwitch(event.kind) === 'moderation'

@@ -412,7 +412,7 @@ async function announce(
   const period = Math.floor(now / NOTICE_INTERVAL_MS)
   const event = { kind: 'review', slug, preview: previewName || null, author: author.name, what } as const
   const id = `review ${site.visitsKey} ${previewName} ${period}`
-  await tx.notices.add({ id, accountId: site.ownerId, event, createdAt: now })
+  await tx.notices.addWithinLimit({ id, accountId: site.ownerId, event, createdAt: now })
 }
 
 function exceeded(sentence: string, hint: string): ApiError {

@@ -1,14 +1,23 @@
 import { type Expression, sql } from 'kysely'
 import { keyedQueries } from '../rows.ts'
 import { type Domain, domainFields } from '../tables/domains.ts'
-import type { FailingCertificate, Notice } from '../tables/notices.ts'
+import { emailLimit, type FailingCertificate, type Notice } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
+
+type NewNotice = Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>
 
 /** `dueAt` is the next attempt; `attempts` counts those made. */
 export class NoticeQueries extends keyedQueries('notices', 'id') {
   /** Changes nothing when the event has a notice. */
-  async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void> {
+  async add(notice: NewNotice): Promise<void> {
     await this.table.insertMissing({ ...notice, attempts: 0, dueAt: notice.createdAt })
+  }
+
+  /** For events that can follow one another without end: nothing when the account has the emails of its limit. */
+  async addWithinLimit(notice: NewNotice): Promise<void> {
+    const { accountId, event, createdAt } = notice
+    const { windowMs, max } = emailLimit(event.kind)
+    if ((await this.count(accountId, event.kind, createdAt - windowMs)) < max) await this.add(notice)
   }
 
   count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import { type EntityOf, integer, json, key, nullable, Table, text } from '../table.ts'
 import type { Domain } from './domains.ts'
 
@@ -38,6 +39,20 @@ export type NoticeEvent =
       what: 'comment' | 'approved' | 'changes-requested'
     }
   | { kind: 'new-browser'; browser: string | null; network: string; at: number }
+
+/** Of one kind to one account. Further events get no email, except for actions of an operator, whose emails wait. */
+const DEFAULT_LIMIT = { windowMs: HOUR_MS, max: 5 }
+
+/** Those about shared sites are limited by the mailbox that gets them, because one person can have many accounts. */
+const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } = {
+  'site-shared': { windowMs: DAY_MS, max: 5 },
+  'new-browser': { windowMs: DAY_MS, max: 1 },
+  review: { windowMs: HOUR_MS, max: 6 },
+}
+
+export function emailLimit(kind: NoticeEvent['kind']): typeof DEFAULT_LIMIT {
+  return LIMITS[kind] ?? DEFAULT_LIMIT
+}
 
 /** A notice that is due, or whose row prevents a second email about its event: `attempts` is 0 if none was sent. */
 export const noticeTable = new Table({
