@@ -444,6 +444,8 @@ describe('what a reviewer writes', () => {
     await expectFailure(review.addToThread(first, { text: 'a reply' }), 'QUOTA_EXCEEDED')
     await review.addToThread(second, { text: 'a reply' })
     assert.ok(!(await review.get()).threads.some((thread) => thread.id === first), 'so do its characters')
+    const { place, comments: written, characters } = (await store.read.reviews.thread(subject, second))!
+    assert.ok(characters >= JSON.stringify([place, written]).length, `${characters} of the response`)
 
     const limited = await owner.client.createKey({ name: `limits of ${slug}`, scope: 'publish' })
     const { reviewToken } = await linked(api.client(limited.apiKey).review(slug, 'spring'))

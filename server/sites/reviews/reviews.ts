@@ -50,7 +50,7 @@ import { PreviewTokens } from '../preview-links.ts'
 import { assertStorable } from '../site-metadata.ts'
 import { type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
 
-/** Text of a review, so that a response with all of it has a bound. */
+/** Places and comments of a review in JSON, so that a response with all of them has a bound. */
 const MAX_CHARACTERS = 1_000_000
 
 const COMMENTS_PER_HOUR = 60
@@ -185,12 +185,13 @@ export class Reviews extends Component<ReviewParts> {
     if (!isId(versionId)) throw invalidField('versionId', 'must be the id of a version')
     return this.#write(caller, subject, async (tx, access, now) => {
       const author = authorOf(caller, access, name)
-      const characters = text.length + Object.values(place).join('').length
+      const comments = [{ id: newId(now), author, text, at: now }]
+      const characters = JSON.stringify([place, comments]).length
       await makeRoom(tx, subject, characters)
       await this.#charge(tx, caller, access, now)
       const thread: StoredThread = {
         ...{ id: newId(now), ...subject, versionId, place, status: 'open', outdatedIn: null, characters },
-        ...{ comments: [{ id: newId(now), author, text, at: now }], createdAt: now, changedAt: now },
+        ...{ comments, createdAt: now, changedAt: now },
       }
       await tx.rows.insert('review_threads', thread)
       await announce(tx, { access, subject, author, now, what: 'comment' })
@@ -214,13 +215,14 @@ export class Reviews extends Component<ReviewParts> {
       const { comments } = thread
       if (text !== undefined && comments.length > MAX_REPLIES)
         throw exceeded(`A thread can have at most ${MAX_REPLIES} replies`, 'Begin another thread.')
-      if (text !== undefined) await makeRoom(tx, subject, text.length, id)
-      await this.#charge(tx, caller, access, now)
       const added = text === undefined ? [] : [{ id: newId(now), author, text, at: now }]
+      const characters = text === undefined ? 0 : JSON.stringify(added).length
+      if (text !== undefined) await makeRoom(tx, subject, characters, id)
+      await this.#charge(tx, caller, access, now)
       const change = {
         status: status ?? thread.status,
         comments: [...comments, ...added],
-        characters: thread.characters + (text?.length ?? 0),
+        characters: thread.characters + characters,
         // Two changes of one millisecond differ, so that the revision does.
         changedAt: Math.max(now, thread.changedAt + 1),
       }
@@ -386,7 +388,7 @@ async function makeRoom(
     if (oldest === undefined)
       throw exceeded(
         hasThreads
-          ? `The open threads of a review can have at most ${formatNumber(MAX_CHARACTERS)} characters of text`
+          ? `The open threads of a review can have at most ${formatNumber(MAX_CHARACTERS)} characters, with names and places`
           : `A review can have at most ${MAX_THREADS} open threads`,
         'Resolve threads that are done.',
       )
