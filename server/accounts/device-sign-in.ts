@@ -11,7 +11,7 @@ import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { DeviceSignIn } from '../store/tables/sign-ins.ts'
 import { assertNotBeingDeleted, FULL_GRANT } from './authorization.ts'
-import { keyScope, mintKey, readKeyName } from './named-keys.ts'
+import { findReplaced, keyScope, mintKey, readKeyName } from './named-keys.ts'
 import type { OAuthProblem } from './oauth/clients.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS
@@ -82,7 +82,11 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     if (!isValid) return EXPIRED
     if (signIn.state === 'denied')
       return { error: 'access_denied', error_description: 'The sign-in was denied in the browser' }
-    if (signIn.state === 'approved') return this.#createKey(signIn, now)
+    if (signIn.state === 'approved')
+      return this.#createKey(signIn, now).catch((error: unknown) => {
+        if (!(error instanceof ApiError) || error.code !== 'KEY_LIMIT_REACHED') throw error
+        return { error: 'access_denied', error_description: error.message }
+      })
     if (!isInTime) return this.#slowDown(signIn)
     return {
       error: 'authorization_pending',
@@ -109,18 +113,22 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     }
   }
 
-  /** Allows or refuses what a user code asks for, once. The key can be fetched while the credential `allowedBy` is valid. */
+  /**
+   * Allows or refuses what a user code asks for, once. The key can be fetched while the credential `allowedBy` is valid.
+   * KEY_LIMIT_REACHED when the account has no room for it.
+   */
   async decide(
     account: Account,
     typed: string,
     { allowed, allowedBy }: { allowed: boolean; allowedBy: string },
   ): Promise<DeviceDecisionResponse> {
     const decision = { state: allowed ? 'approved' : 'denied', accountId: account.id, allowedBy } as const
-    await this.#enter(account, typed, (hashes) =>
-      this.parts.store.execute('durable', ({ deviceSignIns }) =>
-        deviceSignIns.decide(hashes, decision, this.parts.clock()),
-      ),
-    )
+    const { store, clock } = this.parts
+    await this.#enter(account, typed, async (hashes) => {
+      const found = allowed && (await store.read.deviceSignIns.findPending(hashes, clock()))
+      if (found) await findReplaced(store.read, { accountId: account.id, name: found.machine }, clock())
+      return store.execute('durable', ({ deviceSignIns }) => deviceSignIns.decide(hashes, decision, clock()))
+    })
     return { allowed }
   }
 

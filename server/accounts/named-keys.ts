@@ -13,6 +13,7 @@ import { isVisible } from '../lib/plain-line.ts'
 import { MINUTE_MS, toIso, toIsoOrNull } from '../lib/time.ts'
 import { hashToken, newApiKey } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
+import type { Queries } from '../store/queries.ts'
 import type { WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { NamedKey } from '../store/tables/keys.ts'
@@ -190,13 +191,23 @@ export async function mintKey(
 }
 
 /** Ends the earlier key of the same name; beyond the limit, expired keys. */
-async function makeRoom(tx: WriteTransaction, { accountId, name }: NamedKey, now: number): Promise<void> {
-  const keys = await tx.keys.list(accountId)
+async function makeRoom(tx: WriteTransaction, key: NamedKey, now: number): Promise<void> {
+  const ended = await findReplaced(tx, key, now)
+  for (const { keyHash } of ended) await tx.keys.delete(keyHash)
+  if (ended.length > 0) await endLinksOfEndedKeys(tx, key.accountId, now)
+}
+
+/** What a new key of this name ends. KEY_LIMIT_REACHED when that leaves no room for it. */
+export async function findReplaced(
+  queries: Queries,
+  { accountId, name }: Pick<NamedKey, 'accountId' | 'name'>,
+  now: number,
+): Promise<NamedKey[]> {
+  const keys = await queries.keys.list(accountId)
   const isFull = keys.filter((key) => key.name !== name).length >= MAX_NAMED_KEYS
   const ended = keys.filter((key) => key.name === name || (isFull && (key.expiresAt ?? Infinity) <= now))
-  for (const { keyHash } of ended) await tx.keys.delete(keyHash)
-  if (ended.length > 0) await endLinksOfEndedKeys(tx, accountId, now)
   if (keys.length - ended.length >= MAX_NAMED_KEYS) throw limitReached(MAX_NAMED_KEYS, 'named key')
+  return ended
 }
 
 function keyId({ keyHash }: NamedKey): string {

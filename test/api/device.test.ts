@@ -96,6 +96,21 @@ describe('a sign-in of a program', () => {
     assert.equal(await sweep, 0)
   })
 
+  test('is refused while its account has no room for another key, and allowed for one that it replaces', async () => {
+    const { client } = await api.account()
+    const [early, late] = [await start(), await start()]
+    for (let number = 1; number < 50; number++) await client.createKey({ name: `${number}`, scope: 'read' })
+    await client.decideDevice(early.userCode, true)
+    const last = await client.createKey({ name: 'last', scope: 'read' })
+    const { message } = await expectFailure(exchange(early.deviceCode), 'ACCESS_DENIED')
+    assert.match(message, /50 named keys/)
+    await expectFailure(client.decideDevice(late.userCode, true), 'KEY_LIMIT_REACHED')
+    await client.revokeKey(last.id)
+    await client.createKey({ name: ASKED.machine, scope: 'read' })
+    assert.deepEqual(await client.decideDevice(late.userCode, true), { allowed: true })
+    assert.ok((await exchange(late.deviceCode)).access_token)
+  })
+
   for (const [what, end] of [
     ['the browser was signed out', (mine: Mine) => mine.client.endSession(mine.sessionId)],
     ['all other browsers were signed out', (mine: Mine) => mine.client.endOtherSessions()],

@@ -588,7 +588,7 @@ const ROWS: readonly Row[] = [
   ['serves the API for an expired site', 'server/accounts/authorization.ts', 'isExpired', '(expiresAt !== null && expiresAt <= now)', 'false', 'test/api/update.test.ts', FINALIZE],
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', 'redeemCode', '(await tx.signIns.codes(email)).filter((row) => row.expiresAt > now)', '(await tx.signIns.codes(email))', SIGN_IN],
   ['lets a named key end the key without a name', 'server/accounts/account.ts', 'Accounts.verifyCode', 'if (name === undefined) await tx.accounts.update(accountId, { keyHash: hashToken(apiKey) })', 'await tx.accounts.update(accountId, { keyHash: hashToken(apiKey) })\n      if (name === undefined) return', SIGN_IN],
-  ['does not limit named keys', 'server/accounts/named-keys.ts', 'makeRoom', 'keys.length - ended.length >= MAX_NAMED_KEYS', 'keys.length - ended.length > 1_000', SIGN_IN],
+  ['does not limit named keys', 'server/accounts/named-keys.ts', 'findReplaced', 'keys.length - ended.length >= MAX_NAMED_KEYS', 'keys.length - ended.length > 1_000', SIGN_IN],
   ['lets a key of a narrow scope do everything', 'server/accounts/authorization.ts', 'assertPermitted', "rank(grant.scope) < rank(access.previews || access.byName ? 'preview' : access.scope)", 'false', CALLS],
   ['lets a key of one site change other sites', 'server/accounts/authorization.ts', 'assertPermitted', '!grant.sites.includes(site.visitsKey)', 'false', CALLS],
   ['lets a key of one site change the account', 'server/accounts/authorization.ts', 'assertPermitted', "access.reach === 'site' && slug !== undefined", 'slug !== undefined', CALLS],
