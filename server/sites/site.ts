@@ -10,6 +10,7 @@ import type {
   SiteSummary,
 } from '../../protocol/api/sites.schema.ts'
 import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
+import { validateManifest } from '../../protocol/manifest/manifest.ts'
 import {
   assertNotBeingDeleted,
   type Caller,
@@ -22,6 +23,7 @@ import {
   withClaimToken,
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
+import { fileLimits } from '../accounts/plans.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField, validationError } from '../lib/errors.ts'
@@ -49,7 +51,7 @@ import { isSlug, newSlug } from './slug.ts'
 import { isRestorable } from './trash.ts'
 import { countNewBytes, sumVersions } from './version.ts'
 
-type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'quotas' | 'clock'> & {
+type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'plans' | 'quotas' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
   names: Pick<SiteNames, 'assertAllowed'>
   blocklist: Pick<Blocklist, 'assertFiles'>
@@ -138,12 +140,16 @@ export class Sites extends Component<SitesParts> {
     return this.details(account, slug)
   }
 
-  /** Spec 4.8: live immediately. SITE_PENDING when nothing of the source is live, CONTENT_REFUSED for a blocked file. */
+  /**
+   * Spec 4.8: live immediately. SITE_PENDING when nothing of the source is live, CONTENT_REFUSED for a blocked file,
+   * VALIDATION_ERROR beyond the limits of the plan on a site.
+   */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
     await this.parts.blobs.assertSpace()
     const now = this.parts.clock()
-    const { read } = this.parts.store
+    const { plans, store } = this.parts
+    const { read } = store
     const { liveVersionId } = await requireAccess(read, 'publish', { slug, account, now })
     const shown = liveVersionId === null ? undefined : await read.versions.findFiles(liveVersionId)
     await this.parts.blocklist.assertFiles(shown ?? [])
@@ -155,11 +161,15 @@ export class Sites extends Component<SitesParts> {
         const site = await requireAccess(tx, 'publish', { slug, account, now })
         const live = site.liveVersionId ? await tx.versions.find(site.liveVersionId) : undefined
         if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
+        const source = separateEmpty(live.files)
+        const limits = fileLimits(await plans.limitsOfOwner(tx, account.id))
+        const problems = validateManifest(source, limits, 0)
+        if (problems.length > 0) throw validationError(problems)
         const made = { slug: copy, versionId, now }
         const version = versionCopy(live, { ...made, caller })
         await tx.sites.insert(siteCopy(site, { ...made, ownerId: account.id }), version)
         await copyThumbnail(tx, live, versionId)
-        const contents = separateEmpty(live.files).files.map(({ hash, size }) => ({ hash: hash!, size }))
+        const contents = source.files.map(({ hash, size }) => ({ hash: hash!, size }))
         await tx.blobs.addReferences(
           copy,
           contents.map(({ hash }) => hash),

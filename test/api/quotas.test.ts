@@ -242,6 +242,8 @@ describe('what an account holds', () => {
         const refused = await publish(large, contents, ofSmall).catch((error: unknown) => error)
         assert.match(String(refused), /The limit is (2|5 kB) per (site|file)/, way)
         await publish(small, contents, ofLarge)
+        const copied = await small.client.duplicate(ofLarge).catch((error: unknown) => error)
+        assert.match(String(copied), /The limit is (2|5 kB) per (site|file)/, `a copy after ${way}`)
       }
       assert.equal((await small.client.limits(ofLarge)).files, 4)
       assert.equal((await large.client.limits(ofSmall)).files, 2)
