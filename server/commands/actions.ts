@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
 import { formatAlternatives } from '../../protocol/format.ts'
+import { duration } from '../config/setting-types.ts'
+import { DAY_SECONDS } from '../lib/time.ts'
 import { type CommandContext, UsageError } from './command.ts'
 
 /** Runs an action with its arguments; returns the exit code. */
@@ -13,6 +15,8 @@ interface Arguments {
   options: Options
   /** Required of an action that takes one. */
   reason: string
+  /** Of `--for`. */
+  seconds: number | undefined
 }
 
 /** For programs one object in JSON, for people lines. */
@@ -26,9 +30,12 @@ export function dataAction(
 ): Action {
   return async (context, args) => {
     const { values, options } = readOptions(command, args, { takes: [...takes, 'json'], operands })
-    const reason = takes.includes('reason') ? requireReason(command, options) : ''
+    const { reason = '' } = options
+    if (takes.includes('reason') && !reason.trim()) throw new UsageError(`${command} needs --reason TEXT.`)
+    const seconds = options.for === undefined ? undefined : readSeconds(command, options.for)
     await using data = await context.openData()
-    const [json, text] = await run(data, { value: values[0] ?? '', options, reason })
+    const given = { value: values[0] ?? '', options, reason: reason.trim(), seconds }
+    const [json, text] = await run(data, given)
     for (const line of options.json ? [JSON.stringify(json)] : [text].flat()) context.print(line)
     return 0
   }
@@ -101,9 +108,14 @@ export function readOptions(
   return { values, options }
 }
 
-export function requireReason(command: string, { reason }: Options): string {
-  if (reason?.trim()) return reason.trim()
-  throw new UsageError(`${command} needs --reason TEXT.`)
+const LIFETIME = duration(60, [60, 365 * DAY_SECONDS], 'When a block ends.')
+
+function readSeconds(command: string, given: string): number {
+  try {
+    return LIFETIME.read(given)
+  } catch (error) {
+    throw new UsageError(`${command}: --for=${given} is not allowed: ${(error as Error).message}.`)
+  }
 }
 
 function parse(command: string, args: readonly string[]): { values: Options; positionals: string[] } {

@@ -1,9 +1,7 @@
-import { duration } from '../config/setting-types.ts'
-import { DAY_SECONDS } from '../lib/time.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
 import type { BlockKind } from '../store/tables/moderation.ts'
-import { type Action, dataAction, readOptions, requireReason, runAction } from './actions.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Action, dataAction, runAction } from './actions.ts'
+import type { Command } from './command.ts'
 
 const OPERAND: Record<BlockKind, string> = { network: 'a network', hash: 'a SHA-256' }
 
@@ -26,12 +24,14 @@ export const block: Command = {
   }),
 }
 
-const LIFETIME = duration(60, [60, 365 * DAY_SECONDS], 'When a block ends.')
-
 function actions(kind: BlockKind): Record<string, Action> {
   const operands = [OPERAND[kind]]
+  const takes = ['reason', 'for', ...(kind === 'network' ? (['force'] as const) : [])] as const
   return {
-    add: (context, args) => add(kind, context, args),
+    add: dataAction(`block ${kind} add`, { takes, operands }, async (data, { options, ...given }) => {
+      const added = await data.blocks.add(COMMAND_LINE, { kind, ...given, force: options.force })
+      return [added, `${added.value} is blocked.`]
+    }),
     remove: dataAction(`block ${kind} remove`, { operands }, async (data, { value }) => {
       await data.blocks.remove(COMMAND_LINE, kind, value)
       return [{ kind, value }, `${value} is not blocked.`]
@@ -43,27 +43,5 @@ function actions(kind: BlockKind): Record<string, Action> {
       )
       return [{ blocks }, lines]
     }),
-  }
-}
-
-async function add(kind: BlockKind, ...[context, args]: Parameters<Action>): Promise<number> {
-  const command = `block ${kind} add`
-  const takes = ['reason', 'for', 'json', ...(kind === 'network' ? (['force'] as const) : [])] as const
-  const { values, options } = readOptions(command, args, { takes, operands: [OPERAND[kind]] })
-  const reason = requireReason(command, options)
-  const seconds = readSeconds(command, options.for)
-  await using data = await context.openData()
-  const request = { kind, value: values[0]!, reason, seconds, force: options.force }
-  const added = await data.blocks.add(COMMAND_LINE, request)
-  context.print(options.json ? JSON.stringify(added) : `${added.value} is blocked.`)
-  return 0
-}
-
-function readSeconds(command: string, given: string | undefined): number | undefined {
-  if (given === undefined) return undefined
-  try {
-    return LIFETIME.read(given)
-  } catch (error) {
-    throw new UsageError(`${command}: --for=${given} is not allowed: ${(error as Error).message}.`)
   }
 }
