@@ -123,12 +123,8 @@ export class Accounts extends Component<AccountsParts> {
       const network = shortenAddress(client.address)
       const at = this.parts.clock()
       const event = { kind: 'new-browser', browser, network, at } as const
-      await tx.notices.add({
-        id: `new-browser ${sessionId(token)}`,
-        accountId: account.id,
-        event,
-        createdAt: at,
-      })
+      const id = `new-browser ${sessionId(token)}`
+      await tx.notices.add({ id, accountId: account.id, event, createdAt: at })
     })
     return { email: account.email, plan: account.plan, isNewUser, token }
   }
@@ -179,13 +175,10 @@ export class Accounts extends Component<AccountsParts> {
       code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
       caller: this.#toCaller(client),
     }
-    const { issued, isAdmitted } = await this.parts.store.write(
-      'available',
-      { address: email },
-      async (tx) => {
-        return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
-      },
-    )
+    const scope = { address: email }
+    const { issued, isAdmitted } = await this.parts.store.write('available', scope, async (tx) => {
+      return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
+    })
     if (issued) {
       const service = { baseUrl: this.parts.baseUrl, branding: this.parts.branding }
       // In either case one email is sent, so that the response and its time are the same.
@@ -195,7 +188,7 @@ export class Accounts extends Component<AccountsParts> {
       try {
         await this.parts.mail.send(message)
       } catch (error) {
-        await this.parts.store.write('available', { address: email }, (tx) => revertCode(tx, issued))
+        await this.parts.store.write('available', scope, (tx) => revertCode(tx, issued))
         throw error
       }
     }

@@ -69,39 +69,30 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
     await requireAccess(store.read, 'manage', { slug, account, now: clock() })
     const previousOwner = await this.#findOwnerWithoutProof(account, domain)
     const counterpart = await wwwCounterpart(domain)
-    const row = await store.write(
-      'durable',
-      { host: domain, account: account.id, site: slug },
-      async (tx) => {
-        const now = clock()
-        await requireAccess(tx, 'manage', { slug, account, now })
-        const own = await tx.domains.find(account.id, domain)
-        if (own) throw domainExists(own)
-        const active = await tx.domains.active(domain)
-        if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
-        const primary = counterpart && (await tx.domains.find(account.id, counterpart))
-        const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
-        const plan = this.parts.plans.limitsOf(account)
-        if (!isSecond) await assertDomainLimit(tx, account, plan)
-        const reservation = await tx.domains.reservation(domain, now)
-        const isKept = reservation?.accountId === account.id
-        if (!isKept) await assertReservationLimit(tx, account, { maxDomains: plan.domains, now })
-        const verificationToken = isKept
-          ? reservation.verificationToken
-          : `slipway-${randomBytes(16).toString('hex')}`
-        const primaryDomain = isSecond ? counterpart : null
-        const row = newDomain({
-          domain,
-          accountId: account.id,
-          slug,
-          verificationToken,
-          primaryDomain,
-          createdAt: now,
-        })
-        await tx.domains.insert(row)
-        return row
-      },
-    )
+    const scope = { host: domain, account: account.id, site: slug }
+    const row = await store.write('durable', scope, async (tx) => {
+      const now = clock()
+      await requireAccess(tx, 'manage', { slug, account, now })
+      const own = await tx.domains.find(account.id, domain)
+      if (own) throw domainExists(own)
+      const active = await tx.domains.active(domain)
+      if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
+      const primary = counterpart && (await tx.domains.find(account.id, counterpart))
+      const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
+      const plan = this.parts.plans.limitsOf(account)
+      if (!isSecond) await assertDomainLimit(tx, account, plan)
+      const reservation = await tx.domains.reservation(domain, now)
+      const isKept = reservation?.accountId === account.id
+      if (!isKept) await assertReservationLimit(tx, account, { maxDomains: plan.domains, now })
+      const verificationToken = isKept
+        ? reservation.verificationToken
+        : `slipway-${randomBytes(16).toString('hex')}`
+      const primaryDomain = isSecond ? counterpart : null
+      const given = { domain, accountId: account.id, slug, verificationToken, primaryDomain }
+      const row = newDomain({ ...given, createdAt: now })
+      await tx.domains.insert(row)
+      return row
+    })
     return this.#record(row)
   }
 

@@ -51,12 +51,8 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       if (current?.deletionStartedAt === null) {
         const [at, reason] = [clock(), removal?.reason ?? null]
         const event = { kind: 'account-deleted', to: account.email, at, reason } as const
-        await tx.notices.add({
-          id: `account-deleted ${account.id}`,
-          accountId: account.id,
-          event,
-          createdAt: at,
-        })
+        const id = `account-deleted ${account.id}`
+        await tx.notices.add({ id, accountId: account.id, event, createdAt: at })
       }
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)

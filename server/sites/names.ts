@@ -74,16 +74,13 @@ export class SiteNames extends Component<SiteNamesParts> {
     const { store, addresses, precompressor, clock } = this.parts
     this.assertAllowed(name)
     const now = clock()
-    const liveVersionId = await store.write(
-      'durable',
-      { site: [slug, name], account: account.id },
-      async (tx) => {
-        const site = await requireAccess(tx, 'manage', { slug, account, now })
-        if (slug === name) return null
-        await renameWithin(tx, { account, site, name, now })
-        return site.liveVersionId
-      },
-    )
+    const scope = { site: [slug, name], account: account.id }
+    const liveVersionId = await store.write('durable', scope, async (tx) => {
+      const site = await requireAccess(tx, 'manage', { slug, account, now })
+      if (slug === name) return null
+      await renameWithin(tx, { account, site, name, now })
+      return site.liveVersionId
+    })
     if (liveVersionId) precompressor.enqueue(name, liveVersionId)
     const redirectsUntil = slug === name ? null : toIso(now + REDIRECT_DAYS * DAY_MS)
     return { slug: name, siteUrl: addresses.site(name), formerSlug: slug, redirectsUntil }

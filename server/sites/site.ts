@@ -146,48 +146,39 @@ export class Sites extends Component<SitesParts> {
    */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
-    await this.parts.blobs.assertSpace()
-    const now = this.parts.clock()
-    const { plans, store } = this.parts
+    const { store, blobs, addresses, plans, quotas, clock, blocklist, precompressor } = this.parts
+    await blobs.assertSpace()
+    const now = clock()
     const { read } = store
     const { liveVersionId } = await requireAccess(read, 'publish', { slug, account, now })
     const shown = liveVersionId === null ? undefined : await read.versions.findFiles(liveVersionId)
-    await this.parts.blocklist.assertFiles(shown ?? [])
+    await blocklist.assertFiles(shown ?? [])
     const [copy, versionId] = [newSlug(), newId(now)]
-    await this.parts.quotas.write(
-      this.parts.store,
-      { site: [slug, copy], account: account.id },
-      async (tx) => {
-        const site = await requireAccess(tx, 'publish', { slug, account, now })
-        const live = site.liveVersionId ? await tx.versions.find(site.liveVersionId) : undefined
-        if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
-        const source = separateEmpty(live.files)
-        const limits = fileLimits(await plans.limitsOfOwner(tx, account.id))
-        const problems = validateManifest(source, limits, 0)
-        if (problems.length > 0) throw validationError(problems)
-        const made = { slug: copy, versionId, now }
-        const version = versionCopy(live, { ...made, caller })
-        await tx.sites.insert(siteCopy(site, { ...made, ownerId: account.id }), version)
-        await copyThumbnail(tx, live, versionId)
-        const contents = source.files.map(({ hash, size }) => ({ hash: hash!, size }))
-        await tx.blobs.addReferences(
-          copy,
-          contents.map(({ hash }) => hash),
-        )
-        const owned = { slug: copy, ownerId: account.id, network: null }
-        const bytes = await countNewBytes(tx, owned, contents)
-        await tx.notifyChanged(copy)
-        await this.parts.quotas.charge(tx, owned, { bytes, sites: 1 })
-      },
-    )
-    this.parts.precompressor.enqueue(copy, versionId)
-    return {
-      slug: copy,
-      siteUrl: this.parts.addresses.site(copy),
-      versionId,
-      copiedFrom: slug,
-      status: 'active',
-    }
+    const scope = { site: [slug, copy], account: account.id }
+    await quotas.write(store, scope, async (tx) => {
+      const site = await requireAccess(tx, 'publish', { slug, account, now })
+      const live = site.liveVersionId ? await tx.versions.find(site.liveVersionId) : undefined
+      if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
+      const source = separateEmpty(live.files)
+      const limits = fileLimits(await plans.limitsOfOwner(tx, account.id))
+      const problems = validateManifest(source, limits, 0)
+      if (problems.length > 0) throw validationError(problems)
+      const made = { slug: copy, versionId, now }
+      const version = versionCopy(live, { ...made, caller })
+      await tx.sites.insert(siteCopy(site, { ...made, ownerId: account.id }), version)
+      await copyThumbnail(tx, live, versionId)
+      const contents = source.files.map(({ hash, size }) => ({ hash: hash!, size }))
+      await tx.blobs.addReferences(
+        copy,
+        contents.map(({ hash }) => hash),
+      )
+      const owned = { slug: copy, ownerId: account.id, network: null }
+      const bytes = await countNewBytes(tx, owned, contents)
+      await tx.notifyChanged(copy)
+      await quotas.charge(tx, owned, { bytes, sites: 1 })
+    })
+    precompressor.enqueue(copy, versionId)
+    return { slug: copy, siteUrl: addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
   }
 
   /**
@@ -199,45 +190,38 @@ export class Sites extends Component<SitesParts> {
     slug: string,
     { claimToken, name = slug }: ClaimRequest,
   ): Promise<ClaimResponse> {
-    if (name !== slug) this.parts.names.assertAllowed(name)
-    const answer = {
-      success: true,
-      slug: name,
-      siteUrl: this.parts.addresses.site(name),
-      expiresAt: null,
-    } as const
+    const { store, addresses, quotas, clock, names, precompressor } = this.parts
+    if (name !== slug) names.assertAllowed(name)
+    const siteUrl = addresses.site(name)
+    const answer = { success: true, slug: name, siteUrl, expiresAt: null } as const
     const scope = { site: name === slug ? slug : [slug, name], account: account.id }
     let renamedVersionId: string | null = null
-    const claimed = await this.parts.quotas.write(
-      this.parts.store,
-      scope,
-      async (tx): Promise<ClaimResponse> => {
-        const now = this.parts.clock()
-        const site = withClaimToken(await tx.sites.find(slug), claimToken)
-        if (site.ownerId === account.id) {
-          const expiresAt = toIsoOrNull(requireNotExpired(site, now).expiresAt)
-          return { ...answer, slug, siteUrl: this.parts.addresses.site(slug), expiresAt, alreadyOwned: true }
-        }
-        if (site.ownerId !== null)
-          throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
-        requireChangeable(site, now)
-        await assertNotBeingDeleted(tx, account)
-        await tx.references.setOwner(slug, account.id)
-        const { bytes, own } = await tx.references.sum(slug, account.id)
-        const owned = { ownerId: account.id, network: null }
-        await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
-        await tx.notifyChanged(slug)
-        const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
-        await this.parts.quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
-        await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
-        if (name !== slug) {
-          await renameWithin(tx, { account, site, name, now })
-          renamedVersionId = site.liveVersionId
-        }
-        return answer
-      },
-    )
-    if (renamedVersionId) this.parts.precompressor.enqueue(name, renamedVersionId)
+    const claimed = await quotas.write(store, scope, async (tx): Promise<ClaimResponse> => {
+      const now = clock()
+      const site = withClaimToken(await tx.sites.find(slug), claimToken)
+      if (site.ownerId === account.id) {
+        const expiresAt = toIsoOrNull(requireNotExpired(site, now).expiresAt)
+        return { ...answer, slug, siteUrl: addresses.site(slug), expiresAt, alreadyOwned: true }
+      }
+      if (site.ownerId !== null)
+        throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
+      requireChangeable(site, now)
+      await assertNotBeingDeleted(tx, account)
+      await tx.references.setOwner(slug, account.id)
+      const { bytes, own } = await tx.references.sum(slug, account.id)
+      const owned = { ownerId: account.id, network: null }
+      await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
+      await tx.notifyChanged(slug)
+      const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
+      await quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
+      await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
+      if (name !== slug) {
+        await renameWithin(tx, { account, site, name, now })
+        renamedVersionId = site.liveVersionId
+      }
+      return answer
+    })
+    if (renamedVersionId) precompressor.enqueue(name, renamedVersionId)
     return claimed
   }
 

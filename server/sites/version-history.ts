@@ -144,31 +144,21 @@ export class Versions extends Component<VersionsParts> {
     which: RestoredVersion,
     baseVersionId?: string,
   ): Promise<FinalizeResponse> {
-    const { site, version, restored } = await this.parts.store.write(
-      'durable',
-      { site: slug },
-      async (tx) => {
-        const now = this.parts.clock()
-        const site = await requireAccess(tx, 'publish', { slug, account, now })
-        const { version, previousVersionId } = await requireRestorable(tx, site, which)
-        if (site.liveVersionId === version.id) return { site, version, restored: site }
-        await assertBaseIsCurrent(tx, site.liveVersionId, baseVersionId ?? null)
-        const restored = await activateVersion(tx, site, version, { now, previousVersionId })
-        return { site, version, restored }
-      },
-    )
-    this.parts.precompressor.enqueue(slug, version.id)
+    const { store, addresses, blobs, clock, precompressor } = this.parts
+    const { site, version, restored } = await store.write('durable', { site: slug }, async (tx) => {
+      const now = clock()
+      const site = await requireAccess(tx, 'publish', { slug, account, now })
+      const { version, previousVersionId } = await requireRestorable(tx, site, which)
+      if (site.liveVersionId === version.id) return { site, version, restored: site }
+      await assertBaseIsCurrent(tx, site.liveVersionId, baseVersionId ?? null)
+      const restored = await activateVersion(tx, site, version, { now, previousVersionId })
+      return { site, version, restored }
+    })
+    precompressor.enqueue(slug, version.id)
     const replayed = site.liveVersionId === version.id
-    return buildFinalizeResponse(
-      { addresses: this.parts.addresses, blobs: this.parts.blobs },
-      restored,
-      version,
-      {
-        // After a step back, the site's previous version is an older one than what this restore replaced.
-        previousVersionId: replayed ? null : site.liveVersionId,
-        replayed,
-      },
-    )
+    // After a step back, the site's previous version is an older one than what this restore replaced.
+    const previousVersionId = replayed ? null : site.liveVersionId
+    return buildFinalizeResponse({ addresses, blobs }, restored, version, { previousVersionId, replayed })
   }
 
   /** Permanently; VERSION_LIVE for the live version. The scope that publishes a version can end its publish. */

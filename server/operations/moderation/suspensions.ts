@@ -107,13 +107,9 @@ function describe(statement: Statement | undefined): Record<string, string> {
 /** Notifies the owner by email; anonymous sites have none. */
 export async function notify(
   tx: WriteTransaction,
-  {
-    accountId,
-    subject,
-    event,
-    now,
-  }: { accountId: string | null; subject: string; event: NoticeEvent; now: number },
+  notice: { accountId: string | null; subject: string; event: NoticeEvent; now: number },
 ): Promise<void> {
+  const { accountId, subject, event, now } = notice
   if (accountId === null) return
   await tx.notices.add({ id: `${event.kind} ${subject} ${now}`, accountId, event, createdAt: now })
 }
