@@ -26,11 +26,11 @@ import type { Blocklist } from '../accounts/blocklist.ts'
 import { fileLimits } from '../accounts/plans.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
 import { Component } from '../lib/component.ts'
-import { ApiError, invalidField, validationError } from '../lib/errors.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { decodeCursor, type PageRequest, toPage } from '../lib/list-pages.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import type { SiteCursor } from '../store/queries/sites.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
@@ -47,7 +47,7 @@ import {
   requiredRight,
   validateMetadata,
 } from './site-metadata.ts'
-import { isSlug, newSlug } from './slug.ts'
+import { newSlug } from './slug.ts'
 import { isRestorable } from './trash.ts'
 import { countNewBytes, sumVersions } from './version.ts'
 
@@ -59,9 +59,7 @@ type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'plans' | 'quota
   trashLifetime: number
 }
 
-interface ListOptions {
-  limit: number
-  cursor?: string | undefined
+interface ListOptions extends PageRequest {
   q?: string | undefined
   deleted?: boolean | undefined
 }
@@ -96,17 +94,17 @@ export class Sites extends Component<SitesParts> {
   /** Own and shared sites, newest first, or the trash, last deleted first; `nextCursor` is null on the last page. */
   async list(account: Account, { limit, cursor, q, deleted = false }: ListOptions): Promise<SiteList> {
     const { read } = this.parts.store
-    const after = cursor === undefined ? undefined : decodeCursor(cursor)
+    const after = decodeCursor(cursor, 'at', 'slug')
     const words = q?.split(/\s+/).filter((word) => word !== '')
     const which = deleted ? { trash: true } : { sharedWith: account.email }
     const rows = await read.sites.byOwner(account.id, { limit: limit + 1, after, words, ...which })
-    const page = rows.slice(0, limit)
-    const last = rows.length > limit ? page.at(-1) : undefined
+    const position = ({ deletedAt, createdAt, slug }: Site) => [deletedAt ?? createdAt, slug] as const
+    const { rows: page, nextCursor } = toPage(rows, { limit, show: (row) => row, position })
     const memberships = await describeMemberships(read, account, page)
     const summaries = await this.#summaries(page)
     return {
       publishes: summaries.map((summary, index) => ({ ...summary, ...memberships[index]! })),
-      nextCursor: last ? encodeCursor({ at: last.deletedAt ?? last.createdAt, slug: last.slug }) : null,
+      nextCursor,
       ...describeSuspension(account),
     }
   }
@@ -391,16 +389,4 @@ async function assertKnownImage(tx: Queries, site: Site, path: string | null | u
     : await tx.versions.newestPending(site.slug)
   const files = version ? version.files : []
   if (!hasImage(files, path)) throw validationError([notAnImageError('ogImagePath', path)])
-}
-
-function encodeCursor(cursor: SiteCursor): string {
-  return Buffer.from(`${cursor.at}.${cursor.slug}`).toString('base64url')
-}
-
-function decodeCursor(text: string): SiteCursor {
-  const [at, slug, ...more] = Buffer.from(text, 'base64url').toString().split('.')
-  if (!/^\d{1,15}$/.test(at ?? '') || !slug || !isSlug(slug) || more.length > 0) {
-    throw invalidField('cursor', 'must be a nextCursor from an earlier response')
-  }
-  return { at: Number(at), slug }
 }

@@ -268,7 +268,7 @@ describe('the lists of administrators', () => {
   test('refuse a cursor that no list has returned, and accept that of another one', async () => {
     const { key } = await administrator(api)
     // PostgreSQL refuses the last two as positions. Of the invitations, each text is one.
-    for (const position of ['["1","2"]', '[1.5,"x"]', '[1e300,"x"]'])
+    for (const position of ['["1","2"]', 'x.1', '1e300.x', `${'9'.repeat(20)}.x`])
       for (const name of listsWith('cursor').filter((name) => name !== 'invitations')) {
         const cursor = Buffer.from(position).toString('base64url')
         assertInvalid(await api.request('GET', `/api/admin/${name}?cursor=${cursor}`, { key }), 'cursor')
@@ -276,7 +276,7 @@ describe('the lists of administrators', () => {
     // The position of another list is a position.
     for (const id of ['a-slug', 'a-domain an-account', '\0'])
       for (const name of listsWith('sort')) {
-        const cursor = Buffer.from(JSON.stringify([5, id])).toString('base64url')
+        const cursor = Buffer.from(`5.${id}`).toString('base64url')
         await list(key, name, { cursor })
       }
   })

@@ -614,7 +614,7 @@ const ROWS: readonly Row[] = [
   ['counts the activity of a process twice', 'server/operations/administration/activity.ts', 'ActivityRecorder.#record', 'this.#recorded = counted', '', ADMIN],
   ['keeps activity for ever', 'server/operations/administration/activity.ts', 'pruneActivity', 'store.clock() - lifetimeMs', '0', ADMIN],
   ['shows a sweep that failed as one that succeeded', 'server/store/queries/jobs.ts', 'SweepRunQueries.record', 'const hasFailed = run.error !== null', 'const hasFailed = false', ADMIN],
-  ['skips rows between two pages of a list', 'server/operations/administration/page.ts', 'toPage', 'rows.length > limit ? shown.at(-1) : undefined', 'rows.length > limit ? rows.at(-1) : undefined', ADMIN],
+  ['skips rows between two pages of a list', 'server/lib/list-pages.ts', 'toPage', 'rows.length > limit ? shown.at(-1) : undefined', 'rows.length > limit ? rows.at(-1) : undefined', ADMIN],
   ['tells strangers which routes for administrators exist', 'server/api/app.ts', 'addRoutes', "table.filter(({ access }) => access !== 'admin')", 'table', ADMIN],
   ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#createKey', "if (!(await tx.rows.remove('device_sign_ins', { deviceHash }))) return undefined", "await tx.rows.remove('device_sign_ins', { deviceHash })", DEVICE],
   ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.exchange', 'signIn !== undefined && signIn.expiresAt > now', 'signIn !== undefined', DEVICE],

@@ -13,6 +13,7 @@ import type {
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import type { AdminPage } from '../../../protocol/api/admin/page.schema.ts'
 import { Component } from '../../lib/component.ts'
+import { decodeCursor, type PageRequest, toPage } from '../../lib/list-pages.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { FigureQueries } from '../../store/queries/figures.ts'
@@ -20,7 +21,7 @@ import type { AuditEntry } from '../../store/tables/administration.ts'
 import type { CertificateSummary } from '../../store/tables/certificates.ts'
 import { domainId, type ListKind } from '../../store/tables/figures.ts'
 import { isSilent } from '../fleet/nodes.ts'
-import { decodeCursor, describeSuspension, type PageRequest, toPage } from './page.ts'
+import { describeSuspension } from '../moderation/moderated-sites.ts'
 
 /** What a query of `FigureQueries` returns of each row. */
 type Listed<Name extends 'sites' | 'accounts' | 'domains'> = Awaited<ReturnType<FigureQueries[Name]>>[number]
@@ -60,8 +61,7 @@ export class Lists extends Component<Pick<Parts, 'store' | 'addresses'>> {
 
   /** The first to expire first; with `q`, those whose names begin with it, by name. */
   async certificates({ limit, cursor, q }: Omit<ListRequest, 'sort'>): Promise<AdminCertificates> {
-    const last = decodeCursor(cursor)
-    const after = last && { notAfter: last[0], name: last[1] }
+    const after = decodeCursor(cursor, 'notAfter', 'name')
     const prefix = q?.trim().toLowerCase() || undefined
     const rows = await this.parts.store.read.certificates.page({ limit: limit + 1, after, prefix })
     if (prefix !== undefined) return { rows: rows.slice(0, limit).map(showCertificate), nextCursor: null }
@@ -75,8 +75,7 @@ export class Lists extends Component<Pick<Parts, 'store' | 'addresses'>> {
   /** Of the changes by administrators, newest first. */
   async auditEntries(page: PageRequest & { target?: string | undefined }): Promise<AuditPage> {
     const { limit, cursor, target } = page
-    const last = decodeCursor(cursor)
-    const after = last && { at: last[0], id: last[1] }
+    const after = decodeCursor(cursor, 'at', 'id')
     const entries = await this.parts.store.read.audit.list({ limit: limit + 1, target, after })
     return toPage(entries, { limit, show: showAuditEntry, position: ({ at, id }) => [at, id] })
   }
@@ -109,8 +108,7 @@ export class Lists extends Component<Pick<Parts, 'store' | 'addresses'>> {
       const rows = await load(await figures.search(kind, prefix, MAX_MATCHES))
       return { rows: rows.toSorted(compareBy(sort)).slice(0, limit).map(show), nextCursor: null }
     }
-    const last = decodeCursor(cursor)
-    const after = last && { value: last[0], id: last[1] }
+    const after = decodeCursor(cursor, 'value', 'id')
     const positions = await figures.order(kind, sort, { limit: limit + 1, after })
     const page = toPage(positions, { limit, show: (row) => row, position: (row) => [row.value, row.id] })
     const byId = new Map((await load(page.rows.map((row) => row.id))).map((row) => [id(row), row]))

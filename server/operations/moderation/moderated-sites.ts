@@ -1,11 +1,11 @@
-import type { ModeratedSite } from '../../../protocol/api/admin/moderation.schema.ts'
+import type { AdminSuspension, ModeratedSite } from '../../../protocol/api/admin/moderation.schema.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
+import type { Suspension } from '../../store/tables/accounts.ts'
 import type { Site } from '../../store/tables/sites.ts'
-import { describeSuspension } from '../administration/page.ts'
 
 export class ModeratedSites extends Component<Pick<Parts, 'store' | 'addresses'>> {
   /** NOT_FOUND for a site that was deleted permanently. */
@@ -34,6 +34,10 @@ export async function requirePresentSite(queries: Queries, slug: string): Promis
   const site = await queries.sites.find(slug)
   if (site && isPresent(site)) return site
   throw new ApiError('NOT_FOUND', `There is no site ${slug}`)
+}
+
+export function describeSuspension(suspension: Suspension | null): AdminSuspension | null {
+  return suspension && { ...suspension, since: toIso(suspension.since) }
 }
 
 export function isPresent({ deletedAt, keptUntil }: Site): boolean {

@@ -9,6 +9,7 @@ import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts
 import { Hosts } from '../../edge/resolve/host.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
+import { decodeCursor, type PageRequest, toPage } from '../../lib/list-pages.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import { deleteInSteps, type Store } from '../../store/store.ts'
@@ -16,7 +17,6 @@ import type { AuditActor } from '../../store/tables/administration.ts'
 import type { Report, ReportedSite, ReportState } from '../../store/tables/moderation.ts'
 import type { Site } from '../../store/tables/sites.ts'
 import { counterWindow } from '../../store/tables/usage.ts'
-import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
 import { findTitle } from './moderated-sites.ts'
 import { reportEmail } from './report-email.ts'
 
@@ -77,8 +77,7 @@ export class Reports extends Component<ReportsParts> {
   /** The last reported site first. VALIDATION_ERROR for an invalid cursor. */
   async list({ state, limit, cursor }: PageRequest & { state: ReportState }): Promise<ReportPage> {
     const { read } = this.parts.store
-    const last = decodeCursor(cursor)
-    const before = last && { lastAt: last[0], site: last[1] }
+    const before = decodeCursor(cursor, 'lastAt', 'site')
     const found = await read.reports.list(state, { limit: limit + 1, before })
     const slugs = await read.sites.currentSlugs(found.map(({ site }) => site))
     const { rows, nextCursor } = toPage(found, {

@@ -22,7 +22,7 @@ const ENDS = { expired: 'expires_at', overdue: 'kept_until', abandoned: 'created
  */
 export type SiteEnd = keyof typeof ENDS
 
-export interface SiteCursor {
+interface SiteCursor {
   /** Its creation; in the trash, its deletion. */
   at: number
   slug: string
