@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
@@ -70,19 +71,18 @@ interface DamageReportOptions {
   record?: ((object: string) => Promise<void>) | undefined
 }
 
-export class DamageReport {
-  readonly #options: DamageReportOptions
+export class DamageReport extends Component<DamageReportOptions> {
   readonly #damaged = new Set<string>()
   readonly #missing = new Set<string>()
 
   constructor(options: DamageReportOptions) {
-    this.#options = options
+    super(options)
     // From zero: Prometheus does not see the increase of a counter that begins with 1.
     for (const found of ['read', 'sweep']) options.metrics.counter('slipway_damaged_files_total', { found })
   }
 
   add(range: HashedRange, error?: unknown): void {
-    const { log, metrics } = this.#options
+    const { log, metrics } = this.parts
     metrics.counter('slipway_damaged_files_total', { found: 'read' }).add()
     if (!this.#isNew(range.object, this.#damaged)) return
     log.error('a stored file is damaged', {
@@ -102,7 +102,7 @@ export class DamageReport {
     if (reported.size >= MAX_REPORTED_OBJECTS || reported.has(object)) return false
     reported.add(object)
     const forgetAfter = (delayMs: number) => setTimeout(() => reported.delete(object), delayMs).unref()
-    Promise.resolve(this.#options.record?.(object)).then(
+    Promise.resolve(this.parts.record?.(object)).then(
       () => forgetAfter(HOUR_MS),
       () => forgetAfter(MINUTE_MS),
     )

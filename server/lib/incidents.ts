@@ -1,3 +1,4 @@
+import { Component } from './component.ts'
 import type { Log, LogFields } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { SECOND_MS } from './time.ts'
@@ -106,17 +107,15 @@ interface Watched {
 const INTERVAL_MS = SECOND_MS
 
 /** Tells the operator when a state begins and ends, and of events: one line of the log each, and the metrics. */
-export class Incidents implements Disposable {
-  readonly #log: Log
-  readonly #metrics: Metrics
+export class Incidents extends Component<{ log: Log; metrics: Metrics }> implements Disposable {
   readonly #watched = new Map<StateName, Watched>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ log, metrics }: { log: Log; metrics: Metrics }) {
-    this.#log = log
-    this.#metrics = metrics
+  constructor(parts: { log: Log; metrics: Metrics }) {
+    super(parts)
     // From zero: Prometheus does not see the increase of a counter that begins with 1.
-    for (const incident of Object.keys(INCIDENTS)) metrics.counter('slipway_incidents_total', { incident })
+    for (const incident of Object.keys(INCIDENTS))
+      parts.metrics.counter('slipway_incidents_total', { incident })
   }
 
   start(): void {
@@ -132,7 +131,7 @@ export class Incidents implements Disposable {
   watch(name: StateName, read: ReadState): void {
     const watched: Watched = { read, isReading: false, active: undefined }
     this.#watched.set(name, watched)
-    this.#metrics.addRead('slipway_incident', () => (watched.active ? 1 : 0), { incident: name })
+    this.parts.metrics.addRead('slipway_incident', () => (watched.active ? 1 : 0), { incident: name })
   }
 
   report(name: EventName, fields: LogFields): void {
@@ -166,13 +165,13 @@ export class Incidents implements Disposable {
       watched.active = undefined
       const seconds = Math.round((performance.now() - active.startedAt) / 100) / 10
       const { since } = active
-      this.#log.info(INCIDENTS[name].ended, { incident: name, since, seconds, ...active.fields })
+      this.parts.log.info(INCIDENTS[name].ended, { incident: name, since, seconds, ...active.fields })
     }
   }
 
   #begin(name: IncidentName, fields: LogFields): void {
     const { level, began } = INCIDENTS[name]
-    this.#metrics.counter('slipway_incidents_total', { incident: name }).add()
-    this.#log[level](began, { incident: name, ...fields })
+    this.parts.metrics.counter('slipway_incidents_total', { incident: name }).add()
+    this.parts.log[level](began, { incident: name, ...fields })
   }
 }

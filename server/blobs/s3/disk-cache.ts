@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Component } from '../../lib/component.ts'
 import { makeFolder } from '../../lib/make-folder.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { shareRunning } from '../../lib/share-result.ts'
@@ -33,17 +34,16 @@ const MAX_USED_NAMES = 100_000
  * process reads it after it has written its part of the free share, and deletes files that it has not used since then
  * first, in no order.
  */
-export class DiskCache {
-  readonly #options: DiskCacheOptions
+export class DiskCache extends Component<DiskCacheOptions> {
   readonly #used = new Set<string>()
   #listedBytes = 0
   #writtenBytes = 0
   #writingBytes = 0
   readonly #evict = shareRunning(() => this.#makeRoom())
-  readonly #shrink = shareRunning(() => this.#evictTo((total) => total - this.#options.limit * FREE_SHARE))
+  readonly #shrink = shareRunning(() => this.#evictTo((total) => total - this.parts.limit * FREE_SHARE))
 
   constructor(options: DiskCacheOptions) {
-    this.#options = options
+    super(options)
     makeFolder(options.folder)
     options.metrics.addRead('slipway_disk_cache_bytes', () => this.#listedBytes + this.#writtenBytes)
     void this.#evict()
@@ -78,7 +78,7 @@ export class DiskCache {
   async assertSpace(bytes?: number): Promise<void> {
     for (;;) {
       try {
-        return await this.#options.reserve?.assertSpace(bytes)
+        return await this.parts.reserve?.assertSpace(bytes)
       } catch (error) {
         if ((await this.#shrink()) === 0) throw error
       }
@@ -86,7 +86,7 @@ export class DiskCache {
   }
 
   async #write(name: string, bytes: Buffer): Promise<void> {
-    const { limit, processes, metrics } = this.#options
+    const { limit, processes, metrics } = this.parts
     try {
       await this.assertSpace(bytes.length)
       await this.#create(this.#path(name), bytes)
@@ -113,7 +113,7 @@ export class DiskCache {
   }
 
   async #makeRoom(): Promise<void> {
-    const { limit, metrics } = this.#options
+    const { limit, metrics } = this.parts
     await this.#evictTo(() => limit * (1 - FREE_SHARE)).catch(() =>
       metrics.counter('slipway_disk_cache_failures_total', { operation: 'evict' }).add(),
     )
@@ -121,7 +121,7 @@ export class DiskCache {
 
   async #evictTo(targetOf: (total: number) => number): Promise<number> {
     this.#writtenBytes = 0
-    const shards = fromRandom(await readdir(this.#options.folder))
+    const shards = fromRandom(await readdir(this.parts.folder))
     let total = 0
     for (const shard of shards) for (const name of await this.#list(shard)) total += bytesOf(name)
     const [before, target] = [total, targetOf(total)]
@@ -141,7 +141,7 @@ export class DiskCache {
   }
 
   async #list(shard: string): Promise<string[]> {
-    return readdir(join(this.#options.folder, shard)).catch(() => [])
+    return readdir(join(this.parts.folder, shard)).catch(() => [])
   }
 
   #use(name: string): void {
@@ -154,7 +154,7 @@ export class DiskCache {
       await unlink(this.#path(name))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        this.#options.metrics.counter('slipway_disk_cache_failures_total', { operation: 'evict' }).add()
+        this.parts.metrics.counter('slipway_disk_cache_failures_total', { operation: 'evict' }).add()
         return false
       }
     }
@@ -162,7 +162,7 @@ export class DiskCache {
   }
 
   #path(name: string): string {
-    return join(this.#options.folder, name.slice(0, 2), name)
+    return join(this.parts.folder, name.slice(0, 2), name)
   }
 }
 

@@ -86,17 +86,12 @@ export async function* parseFileList(list: Readable): AsyncGenerator<ListedFile>
 }
 
 /** Finds files in one pass: their names and those of the calls must ascend. */
-export class AscendingFiles {
-  readonly #files: AsyncGenerator<TargetFile>
+export class AscendingFiles extends Component<AsyncGenerator<TargetFile>> {
   #next: IteratorResult<TargetFile, undefined> | undefined
-
-  constructor(files: AsyncGenerator<TargetFile>) {
-    this.#files = files
-  }
 
   async find(name: string): Promise<TargetFile | undefined> {
     while (this.#next === undefined || (!this.#next.done && this.#next.value.name < name))
-      this.#next = await this.#files.next()
+      this.#next = await this.parts.next()
     return this.#next.value?.name === name ? this.#next.value : undefined
   }
 }

@@ -49,9 +49,12 @@ export class ChangeFeed extends Component<ChangeFeedOptions> implements AsyncDis
   readonly #metrics = this.parts.metrics ?? new Metrics()
   /** Transactions of this process, whose listeners `write` notifies itself. */
   readonly #own = new Set<string>()
-  readonly #timer = new PollTimer(this.parts.pollIntervalMs, async () => {
-    await this.poll()
-    this.#trimmer.trim()
+  readonly #timer = new PollTimer({
+    intervalMs: this.parts.pollIntervalMs,
+    poll: async () => {
+      await this.poll()
+      this.#trimmer.trim()
+    },
   })
   readonly #trimmer = new ChangeTrimmer(this.parts)
   #connection: (Connection & Disposable) | undefined
@@ -168,9 +171,7 @@ export class ChangeFeed extends Component<ChangeFeedOptions> implements AsyncDis
   }
 }
 
-class PollTimer implements Disposable {
-  readonly #intervalMs: number
-  readonly #poll: () => Promise<void>
+class PollTimer extends Component<{ intervalMs: number; poll(): Promise<void> }> implements Disposable {
   #timer: NodeJS.Timeout | undefined
   #startedAt = performance.now()
   #isPolling = false
@@ -178,13 +179,8 @@ class PollTimer implements Disposable {
   #failures = 0
   #isClosed = false
 
-  constructor(intervalMs: number, poll: () => Promise<void>) {
-    this.#intervalMs = intervalMs
-    this.#poll = poll
-  }
-
   start(): void {
-    this.#schedule(this.#intervalMs)
+    this.#schedule(this.parts.intervalMs)
   }
 
   hint(): void {
@@ -209,7 +205,7 @@ class PollTimer implements Disposable {
     this.#isPolling = true
     this.#isHinted = false
     try {
-      await this.#poll()
+      await this.parts.poll()
       this.#failures = 0
     } catch {
       this.#failures++
@@ -278,16 +274,9 @@ async function currentSnapshot(connection: Connection, timeoutMs: number): Promi
 }
 
 /** Makes the other nodes poll earlier. A lost hint costs them one poll interval. */
-export class ChangeHints implements Disposable {
-  readonly #notify: () => Promise<unknown>
+export class ChangeHints extends Component<{ pool: PrimaryPool; timeoutMs: number }> implements Disposable {
   #sentAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
-
-  constructor(pool: PrimaryPool, timeoutMs: number) {
-    // The server sends it at the end of the commit, which need not wait for a disk and a standby.
-    const text = `notify ${CHANNEL}; select set_config('synchronous_commit', 'off', true)`
-    this.#notify = () => pool.use((connection) => connection.query({ text }, timeoutMs))
-  }
 
   /** In a transaction of its own: NOTIFY within a write would make all commits of the cluster wait for each other. */
   send(): void {
@@ -304,6 +293,9 @@ export class ChangeHints implements Disposable {
   #sendNow(): void {
     this.#timer = undefined
     this.#sentAt = performance.now()
-    void this.#notify().catch(() => undefined)
+    const { pool, timeoutMs } = this.parts
+    // The server sends it at the end of the commit, which need not wait for a disk and a standby.
+    const text = `notify ${CHANNEL}; select set_config('synchronous_commit', 'off', true)`
+    void pool.use((connection) => connection.query({ text }, timeoutMs)).catch(() => undefined)
   }
 }

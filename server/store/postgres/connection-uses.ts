@@ -1,3 +1,5 @@
+import { Component } from '../../lib/component.ts'
+
 /** What a connection is used for, by how long it may be: a durable transaction may wait for a standby. */
 export type Use = 'read' | 'statement' | 'transaction' | 'durable'
 
@@ -10,18 +12,16 @@ const USES: readonly Use[] = ['read', 'statement', 'transaction', 'durable']
 /** How much of the mean is the last use. */
 const MEAN_SHARE = 1 / 16
 
-export class ConnectionUses {
-  readonly #maxConnections: number
+interface ConnectionUsesParts {
+  maxConnections: number
   /** A clock in milliseconds that is never set. */
-  readonly #clock: () => number
+  clock: () => number
+}
+
+export class ConnectionUses extends Component<ConnectionUsesParts> {
   readonly #used: Record<Use, number> = { read: 0, statement: 0, transaction: 0, durable: 0 }
   /** Zero at first, so that no single use decides. */
   readonly #meanMs: Record<Use, number> = { read: 0, statement: 0, transaction: 0, durable: 0 }
-
-  constructor(maxConnections: number, clock: () => number) {
-    this.#maxConnections = maxConnections
-    this.#clock = clock
-  }
 
   /** Whether a connection is left for this use: each counts against those that take less time, too. */
   mayBegin(use: Use): boolean {
@@ -35,10 +35,10 @@ export class ConnectionUses {
   /** Begins a use; returns its end. The time of one that waits for a standby says nothing about the next. */
   begin(use: Use): (isTypical: boolean) => void {
     this.#used[use]++
-    const startedAt = this.#clock()
+    const startedAt = this.parts.clock()
     return (isTypical) => {
       this.#used[use]--
-      const heldMs = this.#clock() - startedAt
+      const heldMs = this.parts.clock() - startedAt
       if (isTypical) this.#meanMs[use] += MEAN_SHARE * (heldMs - this.#meanMs[use])
     }
   }
@@ -48,6 +48,6 @@ export class ConnectionUses {
   }
 
   #getLimit(use: Use): number {
-    return Math.max(1, this.#maxConnections - KEPT_CONNECTIONS[use])
+    return Math.max(1, this.parts.maxConnections - KEPT_CONNECTIONS[use])
   }
 }

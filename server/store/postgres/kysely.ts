@@ -9,6 +9,7 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
+import { Component } from '../../lib/component.ts'
 import type { Schema } from '../schema.ts'
 import type { Query } from './client.ts'
 
@@ -41,17 +42,11 @@ function replaceNul(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value
 }
 
-class ConnectionDriver implements Driver {
-  readonly #connection: DatabaseConnection
-
-  constructor(connection: DatabaseConnection) {
-    this.#connection = connection
-  }
-
+class ConnectionDriver extends Component<DatabaseConnection> implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection
+    return this.parts
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {

@@ -66,7 +66,7 @@ export class PrimaryPool implements AsyncDisposable {
   constructor(options: PoolOptions) {
     const { metrics = new Metrics(), incidents, clock = () => performance.now() } = options
     this.#options = { ...options, clock }
-    this.#uses = new ConnectionUses(options.maxConnections, clock)
+    this.#uses = new ConnectionUses({ maxConnections: options.maxConnections, clock })
     this.#metrics = metrics
     this.#search = new PrimarySearch({
       ...{ ...options, metrics, timeoutMs: options.timeouts.connect },

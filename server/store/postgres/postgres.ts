@@ -63,7 +63,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       metrics,
     }),
   )
-  const hints = opened.use(new ChangeHints(pool, timeouts.poll))
+  const hints = opened.use(new ChangeHints({ pool, timeoutMs: timeouts.poll }))
   await feed.open().catch(translateError)
   const commits = new CommitWatch({ hangMs: timeouts.hang, metrics, incidents })
   const writer = new Writer({ pool, feed, hints, commits, timeouts, notify, metrics })
