@@ -192,18 +192,11 @@ export function openMail(
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  {
-    clock = Date.now,
-    log,
-    version,
-    metrics,
-    incidents,
-    ballast,
-    deadlines = DEADLINES,
-    broadcastInvalidation,
-  }: StartOptions & { metrics: Metrics; incidents: Incidents; ballast: Ballast },
+  options: StartOptions & { metrics: Metrics; incidents: Incidents; ballast: Ballast },
 ): Promise<Store> {
+  const { clock = Date.now, log, version, metrics, incidents, ballast, deadlines = DEADLINES } = options
   if (databaseUrl === '') {
+    const { broadcastInvalidation } = options
     const parts = { clock, ballast, deadlines, metrics, incidents, broadcastInvalidation }
     return sqliteStore({ file: database, ...parts, upgrade: { release: version, log } })
   }

@@ -3,16 +3,9 @@ import { auditActor } from '../accounts/administrators.ts'
 import type { Services } from '../services.ts'
 import type { Handlers } from './route.ts'
 
-export function administrationHandlers({
-  overviews,
-  lists,
-  sweepList,
-  policies,
-  accountPlans,
-  administrators,
-  invitations,
-  banners,
-}: Services) {
+export function administrationHandlers(services: Services) {
+  const { overviews, lists, sweepList, policies, accountPlans, administrators, invitations, banners } =
+    services
   return {
     getOverview: () => overviews.show(),
     getActivity: ({ query }) => overviews.activity(query.range ?? '24h'),

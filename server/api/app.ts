@@ -225,13 +225,9 @@ function untouchedBodies(app: FastifyInstance): void {
 
 function probes(
   app: FastifyInstance,
-  {
-    healthy,
-    readiness,
-    probeToken,
-    clock,
-  }: Pick<ApiOptions, 'healthy' | 'readiness' | 'probeToken' | 'clock'>,
+  options: Pick<ApiOptions, 'healthy' | 'readiness' | 'probeToken' | 'clock'>,
 ): void {
+  const { healthy, readiness, probeToken, clock } = options
   app.get('/health', async ({ headers }) => {
     await healthy()
     return probeToken.isValid(headers[PROBE_HEADER], clock())

@@ -121,13 +121,8 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
   })
 }
 
-function readBranding({
-  serviceName: name,
-  termsUrl,
-  imprintUrl,
-  color,
-  logo,
-}: SettingValues): ServiceBranding {
+function readBranding(values: SettingValues): ServiceBranding {
+  const { serviceName: name, termsUrl, imprintUrl, color, logo } = values
   const accents = color === '' ? undefined : deriveAccents(color)
   const branding = { name, termsUrl, imprintUrl, hasLogo: logo !== undefined }
   return Object.freeze({ ...branding, ...(accents && { accents }), ...(logo && { logo }) })
@@ -139,9 +134,8 @@ function toPhrase(name: string): string {
 }
 
 /** The variable of OpenTelemetry, which platforms set for all services. */
-function readCollector({
-  OTEL_EXPORTER_OTLP_ENDPOINT: url = '',
-}: Record<string, string | undefined>): string {
+function readCollector(environment: Record<string, string | undefined>): string {
+  const url = environment.OTEL_EXPORTER_OTLP_ENDPOINT ?? ''
   return /^https?:\/\/./.test(url) && URL.canParse(url) ? url : ''
 }
 

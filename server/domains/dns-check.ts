@@ -90,12 +90,9 @@ async function checkPointing(
 function comparePointing(
   domain: string,
   proxyHost: string,
-  {
-    aliases,
-    addresses,
-    expected,
-  }: { aliases: DnsRecords; addresses: DnsRecords; expected: readonly string[] },
+  records: { aliases: DnsRecords; addresses: DnsRecords; expected: readonly string[] },
 ): CheckVerdict {
+  const { aliases, addresses, expected } = records
   const here = addresses.values.filter((address) => expected.includes(address))
   const error = addresses.error ?? aliases.error
   if (addresses.error === undefined && here.length > 0 && here.length === addresses.values.length)

@@ -25,12 +25,9 @@ export async function activate(
   tx: WriteTransaction,
   row: Domain,
   change: Partial<Domain>,
-  {
-    now,
-    rival,
-    certificates,
-  }: { now: number; rival: Domain | undefined; certificates: DomainCertificates | undefined },
+  context: { now: number; rival: Domain | undefined; certificates: DomainCertificates | undefined },
 ): Promise<void> {
+  const { now, rival, certificates } = context
   if (rival) await deactivate(tx, rival, startWaiting(now, lostMessage(row.domain)), certificates)
   await tx.domains.update(row, change)
   await tx.rows.remove('held_domains', { domain: row.domain })

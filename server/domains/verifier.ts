@@ -152,13 +152,9 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
   async #applyResult(
     tx: WriteTransaction,
     row: Domain,
-    {
-      result,
-      began,
-      slow,
-      durability,
-    }: { result: CheckResult; began: number; slow: boolean; durability: Durability },
+    check: { result: CheckResult; began: number; slow: boolean; durability: Durability },
   ): Promise<StatusChange | false | undefined> {
+    const { result, began, slow, durability } = check
     const { clock, certificates, random = Math.random } = this.parts
     const now = clock()
     const { domain, accountId: account } = row

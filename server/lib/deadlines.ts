@@ -101,8 +101,8 @@ function makePatient<Waits extends object>(deadlines: Waits): Waits {
   return Object.fromEntries(entries)
 }
 
-export function readDeadlines({
-  TEST_DEADLINES: name,
-}: Readonly<Record<string, string | undefined>>): Readonly<Deadlines> {
-  return name === 'patient' ? PATIENT : DEADLINES
+export function readDeadlines(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Deadlines> {
+  return environment.TEST_DEADLINES === 'patient' ? PATIENT : DEADLINES
 }

@@ -63,12 +63,10 @@ function wrap(paragraph: string): string {
 const FONT = 'font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif'
 const CODE_FONT = 'font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace'
 
-function toDocument({
-  subject,
-  blocks,
-  footer,
-  branding,
-}: Pick<EmailContent, 'subject' | 'blocks' | 'footer'> & { branding: ServiceBranding }): string {
+function toDocument(
+  email: Pick<EmailContent, 'subject' | 'blocks' | 'footer'> & { branding: ServiceBranding },
+): string {
+  const { subject, blocks, footer, branding } = email
   const links = legalLinks(branding).map(({ label, url }) => html`<br><a href="${url}">${label}</a>`)
   const buttonColor = branding.accents?.light.accent ?? DEFAULT_ACCENT
   const [preheader = ''] = blocks.filter((block) => typeof block === 'string')

@@ -8,19 +8,14 @@ import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc, rememberingNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
 
-export function validateMerge({
-  merge,
-  delete: deleted,
-}: Pick<PublishRequest, 'merge' | 'delete'>): FieldError[] {
+export function validateMerge(request: Pick<PublishRequest, 'merge' | 'delete'>): FieldError[] {
+  const { merge, delete: deleted } = request
   return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'requires merge: true' }] : []
 }
 
 /** True for a request that deletes files, or adds empty ones. */
-export function needsNoFiles({
-  merge,
-  delete: deleted,
-  emptyFiles,
-}: Pick<PublishRequest, 'merge' | 'delete' | 'emptyFiles'>): boolean {
+export function needsNoFiles(request: Pick<PublishRequest, 'merge' | 'delete' | 'emptyFiles'>): boolean {
+  const { merge, delete: deleted, emptyFiles } = request
   return merge === true && [deleted, emptyFiles].some((list) => Array.isArray(list) && list.length > 0)
 }
 
@@ -78,10 +73,8 @@ function withoutKeptIndex(
 const NO_BYTES = new Uint8Array()
 
 /** Files with bytes come first, so that their numbers are those of the request. */
-export function listRequestedFiles({
-  files,
-  emptyFiles = [],
-}: Pick<PublishRequest, 'files' | 'emptyFiles'>): FileEntry[] {
+export function listRequestedFiles(request: Pick<PublishRequest, 'files' | 'emptyFiles'>): FileEntry[] {
+  const { files, emptyFiles = [] } = request
   return [...files, ...emptyFiles.map(toEmptyFile)]
 }
 

@@ -103,10 +103,8 @@ export function previewNotFound(): ApiError {
  * What a decision about a finalized version is about: its files, and the metadata that go live with them. Without metadata
  * the hash of its files alone.
  */
-export function reviewedHash({
-  contentHash,
-  metadata,
-}: Pick<VersionHeader, 'contentHash' | 'metadata'>): string {
+export function reviewedHash(version: Pick<VersionHeader, 'contentHash' | 'metadata'>): string {
+  const { contentHash, metadata } = version
   const chosen = Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))
   return chosen.length === 0 ? contentHash! : hashOnce('sha256', JSON.stringify([contentHash, chosen]))
 }

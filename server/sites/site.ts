@@ -319,11 +319,9 @@ async function describeMemberships(
 }
 
 /** Also for the account of an owner. */
-export function describeSuspension({
-  suspension,
-}: Pick<Site, 'suspension'>): Pick<SiteSummary, 'suspension'> {
-  if (!suspension) return {}
-  const { reason, since } = suspension
+export function describeSuspension(site: Pick<Site, 'suspension'>): Pick<SiteSummary, 'suspension'> {
+  if (!site.suspension) return {}
+  const { reason, since } = site.suspension
   return { suspension: { reason, since: toIso(since) } }
 }
 

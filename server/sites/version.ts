@@ -73,12 +73,9 @@ export async function activateVersion(
   tx: WriteTransaction,
   site: Site,
   version: Version,
-  {
-    now,
-    change = {},
-    previousVersionId = site.liveVersionId,
-  }: { now: number; change?: Partial<Version>; previousVersionId?: string | null },
+  options: { now: number; change?: Partial<Version>; previousVersionId?: string | null },
 ): Promise<Site> {
+  const { now, change = {}, previousVersionId = site.liveVersionId } = options
   const first = version.publishedAt === null
   const replacement = { replacedId: site.liveVersionId, next: version, previewName: null }
   await recordFormerFiles(tx, site, replacement, now)
@@ -325,13 +322,10 @@ function identify({ path, hash }: ManifestFile): string {
 async function setFormerFiles(
   tx: WriteTransaction,
   site: Site,
-  {
-    former,
-    previewName,
-    files,
-  }: { former: FormerFiles | undefined; previewName: string | null; files: readonly FormerFile[] },
+  change: { former: FormerFiles | undefined; previewName: string | null; files: readonly FormerFile[] },
   now: number,
 ): Promise<void> {
+  const { former, previewName, files } = change
   const { slug } = site
   const [last] = files
   if (last && former) await tx.versions.update(former.id, { files, previewUntil: last.until })

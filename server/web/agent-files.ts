@@ -65,10 +65,8 @@ export function prefersText(headers: Readonly<Record<string, string | string[] |
 }
 
 /** Sends Markdown to a client that accepts it at least as much as HTML (RFC 9110, 12.5.1). */
-export function prefersMarkdown({
-  accept = '',
-}: Readonly<Record<string, string | string[] | undefined>>): boolean {
-  const weights = parseWeights(String(accept))
+export function prefersMarkdown(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  const weights = parseWeights(String(headers.accept ?? ''))
   const markdown = weights.get('text/markdown') ?? 0
   return markdown > 0 && markdown >= (weights.get('text/html') ?? 0)
 }

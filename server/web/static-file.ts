@@ -18,13 +18,7 @@ export interface PageResponse {
 }
 
 /** A file without encodings, which clients revalidate. */
-export function staticFile({
-  path,
-  type,
-  bytes,
-  modifiedAt,
-  headers = [],
-}: {
+export function staticFile(source: {
   path: string
   type: string
   bytes: Buffer
@@ -32,6 +26,7 @@ export function staticFile({
   /** In addition to the usual ones, name before value. */
   headers?: readonly string[]
 }): StaticFile {
+  const { path, type, bytes, modifiedAt, headers = [] } = source
   const modified = toLastModified(modifiedAt)
   const policy = publicPolicy({ publishedAt: modified, metadataChangedAt: modified })
   const served = new ServedFile({

@@ -553,7 +553,7 @@ const ROWS: readonly Row[] = [
   ['keeps a deleted version in the count', 'server/sites/version.ts', 'deleteVersions', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
   ['stores archives without room', 'server/publish/archive-upload.ts', 'store', 'await receipt.add(size)', '', QUOTAS],
   ['keeps a claimed site in the count of its network', 'server/sites/site.ts', 'Sites.claim', 'await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })', '', QUOTAS],
-  ['does not count a claimed site for its account', 'server/sites/site.ts', 'Sites.claim', 'await this.parts.quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })', '', QUOTAS],
+  ['does not count a claimed site for its account', 'server/sites/site.ts', 'Sites.claim', 'await quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })', '', QUOTAS],
   ['does not count manifests of anonymous sites', 'server/sites/version.ts', 'countRecord', 'ownerId === null ? versions.recordBytes(id) : 0', '0', QUOTAS],
   ['deletes the site of another first publish by name', 'server/publish/stage.ts', 'PendingVersionStore.abort', 'isNew && (await tx.versions.bySlug(slug)).length === 1', 'isNew', 'test/api/names.test.ts'],
   ['publishes by name to a site that was renamed since', 'server/publish/stage.ts', 'PendingVersionStore.newSite', 'current !== site', 'false', 'test/interleaving/interleaving.test.ts'],

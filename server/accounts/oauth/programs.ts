@@ -117,13 +117,9 @@ export class Programs extends Component<AuthorizationServerOptions> {
    */
   async decide(
     account: Account,
-    {
-      id,
-      cookie,
-      allow,
-      allowedBy,
-    }: { id: string; cookie: string | undefined; allow: boolean; allowedBy: string },
+    decision: { id: string; cookie: string | undefined; allow: boolean; allowedBy: string },
   ): Promise<AuthorizationResult> {
+    const { id, cookie, allow, allowedBy } = decision
     const { resource, store, clock } = this.parts
     const { provider } = await this.server()
     const { interaction, params } = await this.#interaction(id, cookie)

@@ -57,15 +57,8 @@ function instructions(baseUrl: string): string {
   return `This service publishes static sites. publish_site needs no account; without one, show the user siteUrl and claimUrl, the link that keeps the site. Other tools need an account: the user signs in when the client calls one, or, if it does not ask, when the client is connected to ${baseUrl}${MCP_ACCOUNT_PATH}. Pass the versionId that you last saw as baseVersionId, so that you do not overwrite the changes of others.`
 }
 
-export function openToolServer({
-  baseUrl,
-  siteDomain,
-  branding,
-  version,
-  log,
-  handle,
-  ...options
-}: ToolServerOptions): ToolServer {
+export function openToolServer(options: ToolServerOptions): ToolServer {
+  const { baseUrl, siteDomain, branding, version, log, handle } = options
   const routes = new Map(options.routes.map((route) => [route.id, route]))
   const all = [PUBLISH_TOOLS, SITE_TOOLS, VERSION_TOOLS, PREVIEW_TOOLS, REVIEW_TOOLS, DOMAIN_TOOLS]
     .flatMap((group) => Object.entries(group))

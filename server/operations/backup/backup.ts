@@ -89,14 +89,8 @@ interface CopiedFiles {
   progress: BackupProgress
 }
 
-async function copyFiles({
-  target,
-  snapshot,
-  blobs,
-  workFolder,
-  signal,
-  report,
-}: BackupOptions): Promise<CopiedFiles> {
+async function copyFiles(options: BackupOptions): Promise<CopiedFiles> {
+  const { target, snapshot, blobs, workFolder, signal, report } = options
   const listFile = join(workFolder, 'list')
   await using list = await FileListWriter.create(listFile)
   const stored = new AscendingFiles(target.list(CONTENTS))

@@ -125,12 +125,8 @@ class SpoolReader extends RandomAccessReader {
   }
 }
 
-function readName({
-  fileNameRaw: bytes,
-  generalPurposeBitFlag: flags,
-  extraFields,
-  versionMadeBy,
-}: Entry): ZipName {
+function readName(entry: Entry): ZipName {
+  const { fileNameRaw: bytes, generalPurposeBitFlag: flags, extraFields, versionMadeBy } = entry
   const name = getFileNameLowLevel(flags | UTF8_FLAG, bytes, extraFields, true)
   const unicode = name === bytes.toString() ? undefined : name
   return { bytes, unicode, system: versionMadeBy >>> 8 }

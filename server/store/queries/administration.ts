@@ -6,12 +6,9 @@ export class AuditQueries extends QueryGroup {
   readonly #rows = this.rows('audit_log')
 
   /** To be called in the transaction of the change. */
-  add({
-    actor: { accountId: actorId, name: actor, network },
-    details = null,
-    ...entry
-  }: AuditRecord): Promise<void> {
-    return this.#rows.insert({ ...entry, id: randomUUID(), actorId, actor, network, details })
+  add({ details = null, ...record }: AuditRecord): Promise<void> {
+    const { accountId: actorId, name: actor, network } = record.actor
+    return this.#rows.insert({ ...record, id: randomUUID(), actorId, actor, network, details })
   }
 
   /** The newest first, from `after` on. */

@@ -96,12 +96,10 @@ export function parseBlobRecord(line: string): BlobRecord {
   }
 }
 
-export function toLocation({
-  hash,
-  object,
-  size,
-  pieces_hash: piecesHash,
-}: Pick<Schema['blobs'], 'hash' | 'object' | 'size' | 'pieces_hash'>): BlobLocation | null {
+export function toLocation(
+  row: Pick<Schema['blobs'], 'hash' | 'object' | 'size' | 'pieces_hash'>,
+): BlobLocation | null {
+  const { hash, object, size, pieces_hash: piecesHash } = row
   return object === null ? null : { hash, size, object, offset: 0, piecesHash }
 }
 

@@ -377,10 +377,8 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
   }
 }
 
-function listHashes({
-  files,
-  injected_document_hash: injected,
-}: Pick<Schema['versions'], 'files' | 'injected_document_hash'>): string[] {
+function listHashes(row: Pick<Schema['versions'], 'files' | 'injected_document_hash'>): string[] {
+  const { files, injected_document_hash: injected } = row
   return [...listFileHashes(JSON.parse(files) as ManifestFile[]), ...(injected === null ? [] : [injected])]
 }
 

@@ -82,11 +82,8 @@ export function expiryNoticeId(slug: string, expiresAt: number): string {
   return `site-expires ${slug} ${expiresAt}`
 }
 
-export function domainNoticeId({
-  accountId,
-  domain,
-  failingSince,
-}: Pick<Domain, 'accountId' | 'domain' | 'failingSince'>): string {
+export function domainNoticeId(row: Pick<Domain, 'accountId' | 'domain' | 'failingSince'>): string {
+  const { accountId, domain, failingSince } = row
   return `domain-fails ${accountId} ${domain} ${failingSince}`
 }
 
