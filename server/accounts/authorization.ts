@@ -62,28 +62,21 @@ function rank(scope: KeyScope): number {
 }
 
 function scopeMissing(scope: KeyScope, requiredScope: KeyScope): ApiError {
-  return new ApiError(
-    'INSUFFICIENT_SCOPE',
-    `This needs a key of scope ${requiredScope}. The key of the request has scope ${scope}.`,
-    { details: { requiredScope, scope } },
-  )
+  const sentence = `This needs a key of scope ${requiredScope}. The key of the request has scope ${scope}.`
+  return new ApiError('INSUFFICIENT_SCOPE', sentence, { details: { requiredScope, scope } })
 }
 
 function otherSite({ scope, reach }: Access, sites: number): ApiError {
   const needed = reach === 'site' ? 'this site' : 'the whole account'
-  return new ApiError(
-    'INSUFFICIENT_SCOPE',
-    `This needs a key of scope ${scope} for ${needed}. The key of the request is limited to ${pluralize(sites, 'site')}.`,
-    { details: { requiredScope: scope, requiredReach: reach } },
-  )
+  const sentence = `This needs a key of scope ${scope} for ${needed}. The key of the request is limited to ${pluralize(sites, 'site')}.`
+  const details = { requiredScope: scope, requiredReach: reach }
+  return new ApiError('INSUFFICIENT_SCOPE', sentence, { details })
 }
 
 function expiringKey(): ApiError {
-  return new ApiError(
-    'INSUFFICIENT_SCOPE',
-    'This needs a key of scope manage that does not expire, or a browser session.',
-    { details: { requiredScope: 'manage', requiredReach: 'credentials' } },
-  )
+  const sentence = 'This needs a key of scope manage that does not expire, or a browser session.'
+  const details = { requiredScope: 'manage', requiredReach: 'credentials' }
+  return new ApiError('INSUFFICIENT_SCOPE', sentence, { details })
 }
 
 /** The address is always set; the account with a valid key or session. */

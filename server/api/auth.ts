@@ -340,15 +340,12 @@ function assertAdmitted(
 ): void {
   if (admitted) return
   const at = new Date(reset * 1000).toISOString()
-  throw new ApiError(
-    'RATE_LIMITED',
-    `Hourly limit reached (${pluralize(limit, 'request')}). Try again at ${at}.`,
-    {
-      retryAfterSeconds: secondsLeft,
-      details: { countedBy: caller.account ? 'account' : 'address' },
-      hint: caller.account || kind === 'sign-in' ? undefined : ANONYMOUS_LIMIT_HINT,
-    },
-  )
+  const sentence = `Hourly limit reached (${pluralize(limit, 'request')}). Try again at ${at}.`
+  throw new ApiError('RATE_LIMITED', sentence, {
+    retryAfterSeconds: secondsLeft,
+    details: { countedBy: caller.account ? 'account' : 'address' },
+    hint: caller.account || kind === 'sign-in' ? undefined : ANONYMOUS_LIMIT_HINT,
+  })
 }
 
 type Credential = { kind: 'key' | 'session'; value: string }

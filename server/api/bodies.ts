@@ -126,10 +126,8 @@ export function incompleteBody(): ApiError {
 }
 
 function tooSlow(): ApiError {
-  return new ApiError(
-    'REQUEST_TIMEOUT',
-    'The upload was too slow. The minimum is 1 kB per second, averaged over a minute.',
-  )
+  const sentence = 'The upload was too slow. The minimum is 1 kB per second, averaged over a minute.'
+  return new ApiError('REQUEST_TIMEOUT', sentence)
 }
 
 /** No request of the API needs more than five levels. */

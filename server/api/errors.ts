@@ -100,11 +100,8 @@ function toApiError(thrown: unknown, request: FastifyRequest): ApiError {
   }
   const full = toStorageError(error)
   if (full) return full
-  return new ApiError(
-    'INTERNAL',
-    `Internal error. The server log has the details under request ID ${request.id}.`,
-    { cause: error },
-  )
+  const sentence = `Internal error. The server log has the details under request ID ${request.id}.`
+  return new ApiError('INTERNAL', sentence, { cause: error })
 }
 
 /** `/files/3/path` as `files[3].path`. */

@@ -224,11 +224,10 @@ export function uploadHandlers({ publishService, uploadLimiter }: Services) {
 
 /** `SignedUploadUrls` checks the signature; here that each field is present once. */
 function readUploadQuery({ validationError, query }: FastifyRequest): UploadQuery {
-  if (validationError)
-    throw new ApiError(
-      'INVALID_UPLOAD_TOKEN',
-      'The query of the upload URL is incomplete, or has a parameter twice',
-    )
+  if (validationError) {
+    const sentence = 'The query of the upload URL is incomplete, or has a parameter twice'
+    throw new ApiError('INVALID_UPLOAD_TOKEN', sentence)
+  }
   return query as UploadQuery
 }
 

@@ -141,11 +141,9 @@ export function methodError(
 ): ApiError {
   reply.header('Allow', allow)
   const usable = allow.split(', ').filter((one) => one !== 'OPTIONS')
-  return new ApiError(
-    'METHOD_NOT_ALLOWED',
-    `Method ${method} not allowed. Use ${formatAlternatives(usable)}.`,
-    { hint: url.split('?', 1)[0] === '/' ? PUBLISH_HINT : undefined },
-  )
+  const sentence = `Method ${method} not allowed. Use ${formatAlternatives(usable)}.`
+  const hint = url.split('?', 1)[0] === '/' ? PUBLISH_HINT : undefined
+  return new ApiError('METHOD_NOT_ALLOWED', sentence, { hint })
 }
 
 export async function preflight(reply: FastifyReply, allow: string): Promise<FastifyReply> {

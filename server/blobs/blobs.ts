@@ -115,10 +115,8 @@ export function assertLength(size: number, { size: declared, limit, signal }: Pu
   if (signal?.aborted) throw signal.reason
   if (declared !== undefined && size > declared) throw wrongSize(declared, 'more')
   if (limit !== undefined && size > limit) {
-    throw new ApiError(
-      'PAYLOAD_TOO_LARGE',
-      `The file is too large. The limit is ${formatLimit(limit)} per file.`,
-    )
+    const sentence = `The file is too large. The limit is ${formatLimit(limit)} per file.`
+    throw new ApiError('PAYLOAD_TOO_LARGE', sentence)
   }
 }
 
@@ -127,18 +125,14 @@ export function assertExpected(received: ReceivedBytes, { size, hash, signal }: 
   if (signal?.aborted) throw signal.reason
   if (size !== undefined && received.size !== size) throw wrongSize(size, `${received.size}`)
   if (hash !== undefined && received.hash !== hash) {
-    throw new ApiError(
-      'HASH_MISMATCH',
-      `The manifest declares SHA-256 ${hash}, but the upload has ${received.hash}`,
-    )
+    const sentence = `The manifest declares SHA-256 ${hash}, but the upload has ${received.hash}`
+    throw new ApiError('HASH_MISMATCH', sentence)
   }
 }
 
 function wrongSize(declared: number, received: string): ApiError {
-  return new ApiError(
-    'SIZE_MISMATCH',
-    `The manifest declares ${declared} bytes, but the upload has ${received}`,
-  )
+  const sentence = `The manifest declares ${declared} bytes, but the upload has ${received}`
+  return new ApiError('SIZE_MISMATCH', sentence)
 }
 
 /** What `createObjectName` returns, with the suffix of a run that the folder adds. */

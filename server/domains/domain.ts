@@ -180,10 +180,8 @@ async function assertReservationLimit(
 }
 
 function domainExists({ domain, slug }: Domain): ApiError {
-  return new ApiError(
-    'DOMAIN_TAKEN',
-    `${domain} is already connected to your site ${slug}. Remove it there first.`,
-  )
+  const sentence = `${domain} is already connected to your site ${slug}. Remove it there first.`
+  return new ApiError('DOMAIN_TAKEN', sentence)
 }
 
 function domainTaken(domain: string): ApiError {

@@ -303,10 +303,8 @@ function linkedType(path: string, { path: source, contentType }: StoredFile): st
 }
 
 function tooLong(): ApiError {
-  return new ApiError(
-    'REQUEST_TIMEOUT',
-    'The archive took longer than the time in which an upload must be finalized.',
-  )
+  const sentence = 'The archive took longer than the time in which an upload must be finalized.'
+  return new ApiError('REQUEST_TIMEOUT', sentence)
 }
 
 function nothingLeft({ kind }: ArchiveSource, excluded: readonly Exclusion[]): ApiError {

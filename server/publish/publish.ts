@@ -155,10 +155,8 @@ export class PublishService extends Component<PublishServiceParts> {
   ): Promise<BundleReceipt> {
     this.parts.targets.verifyBundle(bundle, query)
     if (!isSameMediaType(headers.contentType, BUNDLE_CONTENT_TYPE)) {
-      throw new ApiError(
-        'CONTENT_TYPE_MISMATCH',
-        `A bundle must be uploaded with Content-Type: ${BUNDLE_CONTENT_TYPE}`,
-      )
+      const sentence = `A bundle must be uploaded with Content-Type: ${BUNDLE_CONTENT_TYPE}`
+      throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)
     }
     if ((headers.contentLength ?? 0) > MAX_BUNDLE_BYTES) throw tooLarge('The bundle', MAX_BUNDLE_BYTES)
     return this.#bundleUploads.receive(bundle, body)

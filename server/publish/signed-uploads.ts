@@ -120,16 +120,13 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
       this.#signer.hasKey(keyId) &&
       signature !== undefined &&
       this.#signer.verify(fields, signature)
-    if (!isSigned)
-      throw new ApiError(
-        'INVALID_UPLOAD_TOKEN',
-        'Invalid upload URL: it was changed, or another server signed it',
-      )
+    if (!isSigned) {
+      const sentence = 'Invalid upload URL: it was changed, or another server signed it'
+      throw new ApiError('INVALID_UPLOAD_TOKEN', sentence)
+    }
     if (this.parts.clock() / 1000 < expires) return
-    throw new ApiError(
-      'UPLOAD_EXPIRED',
-      'This upload URL has expired. Request new ones with uploads/refresh.',
-    )
+    const sentence = 'This upload URL has expired. Request new ones with uploads/refresh.'
+    throw new ApiError('UPLOAD_EXPIRED', sentence)
   }
 }
 

@@ -43,11 +43,10 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
       const present = await tx.collaborators.bySite(slug)
       const known = present.find((collaborator) => collaborator.email === email)
       if (known) return toCollaborator(known)
-      if (present.length >= MAX_COLLABORATORS)
-        throw new ApiError(
-          'COLLABORATOR_LIMIT_REACHED',
-          `A site can have at most ${MAX_COLLABORATORS} collaborators`,
-        )
+      if (present.length >= MAX_COLLABORATORS) {
+        const sentence = `A site can have at most ${MAX_COLLABORATORS} collaborators`
+        throw new ApiError('COLLABORATOR_LIMIT_REACHED', sentence)
+      }
       const added = { slug, email, addedAt: now }
       await tx.collaborators.add(added)
       await invite(tx, { account, site, email, now })

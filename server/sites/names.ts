@@ -56,11 +56,10 @@ export class SiteNames extends Component<SiteNamesParts> {
    * NAME_TAKEN. `takeName` decides within the transaction.
    */
   async assertAvailable({ account }: Caller, name: string): Promise<void> {
-    if (!account)
-      throw new ApiError(
-        'UNAUTHORIZED',
-        'Choosing a name needs an account. Sign in, or publish without a name',
-      )
+    if (!account) {
+      const sentence = 'Choosing a name needs an account. Sign in, or publish without a name'
+      throw new ApiError('UNAUTHORIZED', sentence)
+    }
     this.assertAllowed(name)
     const site = await this.parts.store.read.sites.find(name)
     if (site && !isReusable(site, account.id)) throw nameTaken(name)
@@ -199,13 +198,9 @@ function nameTaken(name: string): ApiError {
 }
 
 function nameExpired(name: string): ApiError {
-  return new ApiError(
-    'NAME_TAKEN',
-    `The site with the name '${name}' has expired, and its name is not given again`,
-    {
-      hint: 'Choose another name. A site without a time to live (ttlSeconds) does not expire.',
-    },
-  )
+  const sentence = `The site with the name '${name}' has expired, and its name is not given again`
+  const hint = 'Choose another name. A site without a time to live (ttlSeconds) does not expire.'
+  return new ApiError('NAME_TAKEN', sentence, { hint })
 }
 
 /** Names that visitors, browsers or mail servers take for parts of a service. */

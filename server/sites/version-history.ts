@@ -170,10 +170,8 @@ export class Versions extends Component<VersionsParts> {
       const scope = state === 'pending' ? publishScope(previewName) : 'manage'
       await assertPermitted(tx, caller, { scope, reach: 'site' }, slug)
       if (site.liveVersionId === versionId) {
-        throw new ApiError(
-          'VERSION_LIVE',
-          'The live version cannot be deleted. Restore another version first.',
-        )
+        const sentence = 'The live version cannot be deleted. Restore another version first.'
+        throw new ApiError('VERSION_LIVE', sentence)
       }
       await forgetFormerFiles(tx, site, versionId, now)
       if (state === 'ready' && previewName !== null) await tx.reviews.remove({ slug, previewName })

@@ -23,11 +23,10 @@ export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
   version: V | undefined,
   slug: string,
 ): V {
-  if (version?.slug !== slug || version.state === 'former')
-    throw new ApiError(
-      'NOT_FOUND',
-      'Version not found. It was deleted, or newer uploads of this site have replaced it.',
-    )
+  if (version?.slug !== slug || version.state === 'former') {
+    const sentence = 'Version not found. It was deleted, or newer uploads of this site have replaced it.'
+    throw new ApiError('NOT_FOUND', sentence)
+  }
   return version
 }
 
@@ -48,11 +47,9 @@ export async function assertBaseIsCurrent(
 ): Promise<void> {
   if (baseVersionId === null || baseVersionId === currentVersionId) return
   const current = currentVersionId === null ? undefined : await versions.header(currentVersionId)
-  throw new ApiError(
-    'VERSION_CONFLICT',
-    'Another version was published after the version that your update is based on',
-    { details: { currentVersionId, ...(current && { contentHash: current.contentHash }) } },
-  )
+  const sentence = 'Another version was published after the version that your update is based on'
+  const details = { currentVersionId, ...(current && { contentHash: current.contentHash }) }
+  throw new ApiError('VERSION_CONFLICT', sentence, { details })
 }
 
 /** Whether encodings of its files can be made. With metadata the root document is another one, whose size is not known yet. */

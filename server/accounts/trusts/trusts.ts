@@ -265,8 +265,6 @@ function usedToken(): ApiError {
 }
 
 function limitReached(): ApiError {
-  return new ApiError(
-    'TRUST_LIMIT_REACHED',
-    `This account has ${pluralize(MAX_TRUSTS, 'trust')}, which is the limit`,
-  )
+  const sentence = `This account has ${pluralize(MAX_TRUSTS, 'trust')}, which is the limit`
+  return new ApiError('TRUST_LIMIT_REACHED', sentence)
 }

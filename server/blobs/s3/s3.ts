@@ -184,12 +184,10 @@ function withS3Errors<T>(work: () => Promise<T>): Promise<T> {
 function translateError(error: unknown): never {
   if (error instanceof ApiError) throw error
   if (error instanceof BodyError) throw error.cause
-  if (error instanceof S3Error && error.isFull)
-    throw new ApiError(
-      'INSUFFICIENT_STORAGE',
-      'The storage of the server is full. Published sites stay online.',
-      { cause: error },
-    )
+  if (error instanceof S3Error && error.isFull) {
+    const sentence = 'The storage of the server is full. Published sites stay online.'
+    throw new ApiError('INSUFFICIENT_STORAGE', sentence, { cause: error })
+  }
   throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', {
     cause: error,
     isIsolated: true,

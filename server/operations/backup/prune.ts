@@ -32,10 +32,8 @@ export async function pruneAfter(
     return await prune(target, keep, service)
   } catch (error) {
     if (!(error instanceof BackupError)) throw error
-    throw new BackupError(
-      `The backup ${time} is complete, but earlier ones could not be deleted. ${error.message}`,
-      { cause: error },
-    )
+    const sentence = `The backup ${time} is complete, but earlier ones could not be deleted. ${error.message}`
+    throw new BackupError(sentence, { cause: error })
   }
 }
 

@@ -97,11 +97,8 @@ export class ContentScan extends Component<ContentScanParts> {
         error,
       })
       if (onFailure === 'pass') return 'failed'
-      throw new ApiError(
-        'SCAN_UNAVAILABLE',
-        'The files cannot be scanned at the moment. Try again shortly.',
-        { retryAfterSeconds: RETRY_SECONDS, cause: error },
-      )
+      const sentence = 'The files cannot be scanned at the moment. Try again shortly.'
+      throw new ApiError('SCAN_UNAVAILABLE', sentence, { retryAfterSeconds: RETRY_SECONDS, cause: error })
     }
   }
 }
