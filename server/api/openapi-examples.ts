@@ -149,23 +149,8 @@ const VALUES: Record<string, string | number> = Object.fromEntries(
   EXAMPLES.flatMap(([value, fields]) => fields.split(' ').map((field) => [field, value])),
 )
 
-const NULL_FIELDS = new Set([
-  'lapsesAt',
-  'error',
-  'failedAt',
-  'key',
-  'pendingVersionId',
-  'Version.preview',
-  'nextCursor',
-  'redirectsTo',
-  'alternate',
-  'problem',
-  'reason',
-  'ogImagePath',
-  'expiresAt',
-  'deletedAt',
-  'decidedAt',
-])
+const NULL_FIELDS =
+  'lapsesAt error failedAt key pendingVersionId nextCursor redirectsTo alternate problem reason ogImagePath expiresAt deletedAt decidedAt'
 
 const PLAN = {
   versionId: VERSION,
@@ -266,7 +251,7 @@ export function example(schema: Schema, name: string, owner = ''): unknown {
   if (values) return values.includes(known) ? known : values[0]
   if (anyOf && !type) return example(anyOf[0]!, name, owner)
   const isSpecific = `${owner}.${name}` in VALUES
-  if (types.includes('null') && NULL_FIELDS.has(name) && !isSpecific) return null
+  if (types.includes('null') && NULL_FIELDS.split(' ').includes(name) && !isSpecific) return null
   switch (types[0]) {
     case 'object':
       return exampleObject(schema)
@@ -292,15 +277,8 @@ interface Shape {
 }
 
 function exampleObject(schema: Schema): Record<string, unknown> {
-  const {
-    properties = {},
-    required = [],
-    title,
-  } = schema as {
-    properties?: Record<string, Schema>
-    required?: string[]
-    title?: string
-  }
+  const shape = schema as { properties?: Record<string, Schema>; required?: string[]; title?: string }
+  const { properties = {}, required = [], title } = shape
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)
   return Object.fromEntries(names.map((name) => [name, example(properties[name]!, name, title)]))
 }

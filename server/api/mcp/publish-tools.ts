@@ -11,13 +11,13 @@ import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { describePublish } from '../../../protocol/publish-story.ts'
 import { hasContents } from '../../publish/archive/content.ts'
 import {
-  ADD,
   type ApiClient,
   type Arguments,
+  adds,
   MAX_INLINE_BYTES,
   MAX_LISTED,
   project,
-  REPLACE,
+  replaces,
   site,
   type Tools,
 } from './tool.ts'
@@ -98,8 +98,7 @@ export const PUBLISH_TOOLS: Tools = {
       },
     ),
     output: publishOutput,
-    annotations: REPLACE,
-    scope: 'publish',
+    ...replaces('publish'),
     isAnonymous: true,
     call: publishSite,
   },
@@ -114,8 +113,7 @@ export const PUBLISH_TOOLS: Tools = {
         ...update,
       },
     ),
-    annotations: REPLACE,
-    scope: 'publish',
+    ...replaces('publish'),
     isAnonymous: true,
     call: (api, args) => publishSite(api, { files: [], ...args, merge: true }),
   },
@@ -126,8 +124,7 @@ export const PUBLISH_TOOLS: Tools = {
       { slug: site, claimToken: text('From the result that created the site') },
       { name: text('The first label of its new URL, such as suggestedName') },
     ),
-    annotations: ADD,
-    scope: 'publish',
+    ...adds('publish'),
     call: async (api, { slug, ...body }) => claimed(await api.call('claimSite', { params: { slug }, body })),
   },
 }

@@ -1,7 +1,7 @@
 import type { Review, ReviewThread } from '../../../protocol/api/reviews.schema.ts'
 import { REVIEW_IDS } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
-import { ADD, type ApiClient, type Arguments, dashboardUrl, READ, site, type Tools } from './tool.ts'
+import { type ApiClient, type Arguments, adds, dashboardUrl, READ, site, type Tools } from './tool.ts'
 
 const LISTED_THREADS = 20
 
@@ -47,8 +47,7 @@ export const REVIEW_TOOLS: Tools = {
     title: 'Reply to feedback',
     description: 'Answers a thread of a review, such as with what was changed.',
     input: object({ slug: site, thread, text: text('The reply') }, { preview }),
-    annotations: ADD,
-    scope: 'publish',
+    ...adds('publish'),
     call: async (api, { thread, text, ...subject }) =>
       describe(await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { text } })),
   },
@@ -56,8 +55,7 @@ export const REVIEW_TOOLS: Tools = {
     title: 'Resolve feedback',
     description: 'Marks a thread of a review as done.',
     input: object({ slug: site, thread }, { preview }),
-    annotations: ADD,
-    scope: 'publish',
+    ...adds('publish'),
     call: async (api, { thread, ...subject }) =>
       describe(
         await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { status: 'resolved' } }),

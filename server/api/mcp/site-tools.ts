@@ -12,13 +12,13 @@ import { type Visits, visitsFilter } from '../../../protocol/api/visits.schema.t
 import { VISIT_RANGES } from '../../../protocol/api/visits.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import {
-  ADD,
   type ApiClient,
+  adds,
   dashboardUrl,
   MAX_LISTED,
   project,
   READ,
-  REPLACE,
+  replaces,
   site,
   type Tools,
 } from './tool.ts'
@@ -91,8 +91,7 @@ export const SITE_TOOLS: Tools = {
         ttlSeconds: nullable(integer('Seconds from now until the site expires')),
       },
     ),
-    annotations: REPLACE,
-    scope: 'manage',
+    ...replaces('manage'),
     call: async (api, { slug, ...body }) =>
       toDetails(api, await api.call('updateMetadata', { params: { slug }, body })),
   },
@@ -100,8 +99,7 @@ export const SITE_TOOLS: Tools = {
     title: 'Rename a site',
     description: 'Gives a site another URL. The former one redirects to it for 30 days.',
     input: object({ slug: site, name: text('First label of the new URL: a-z, 0-9, hyphens') }),
-    annotations: REPLACE,
-    scope: 'manage',
+    ...replaces('manage'),
     call: async (api, { slug, name }) =>
       renamed(await api.call('renameSite', { params: { slug }, body: { name } })),
   },
@@ -109,8 +107,7 @@ export const SITE_TOOLS: Tools = {
     title: 'Copy a site',
     description: 'Copies the live version of a site to a new site.',
     input: object({ slug: site }),
-    annotations: ADD,
-    scope: 'publish',
+    ...adds('publish'),
     call: async (api, { slug }) => copied(await api.call('duplicateSite', { params: { slug } })),
   },
   delete_site: {
@@ -118,16 +115,14 @@ export const SITE_TOOLS: Tools = {
     description:
       'Takes a site offline. undelete_site restores it until deletedUntil; without that, it was deleted permanently.',
     input: object({ slug: site }),
-    annotations: REPLACE,
-    scope: 'manage',
+    ...replaces('manage'),
     call: (api, { slug }) => api.call('deleteSite', { params: { slug } }),
   },
   undelete_site: {
     title: 'Restore a deleted site',
     description: 'Puts a site of the trash online again. list_sites with deleted lists the trash.',
     input: object({ slug: site }),
-    annotations: ADD,
-    scope: 'manage',
+    ...adds('manage'),
     call: async (api, { slug }) => {
       const restored: UndeleteResponse = await api.call('undeleteSite', { params: { slug } })
       return { ...toDetails(api, restored), unchanged: restored.unchanged }
@@ -192,8 +187,7 @@ export const DOMAIN_TOOLS: Tools = {
     title: 'Add a domain',
     description: 'Connects a custom domain to a site. Show the user the DNS records of the result to enter.',
     input: object({ domain, slug: site }),
-    annotations: ADD,
-    scope: 'manage',
+    ...adds('manage'),
     call: async (api, { domain, slug }) =>
       domainRecord(await api.call('addDomain', { body: { domain, siteSlug: slug } })),
   },
@@ -209,8 +203,7 @@ export const DOMAIN_TOOLS: Tools = {
     title: 'Remove a domain',
     description: 'Disconnects a custom domain from its site, which stays at its own URL.',
     input: object({ domain }),
-    annotations: REPLACE,
-    scope: 'manage',
+    ...replaces('manage'),
     call: (api, { domain }) => api.call('removeDomain', { params: { domain } }),
   },
 }

@@ -54,9 +54,16 @@ export const READ = {
   annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
   scope: 'read',
 } as const
-export const ADD: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
+const ADD: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
+
+export function adds(scope: ProgramScope): Pick<Tool, 'annotations' | 'scope'> {
+  return { annotations: ADD, scope }
+}
+
 /** Visitors see something else afterwards. */
-export const REPLACE: ToolAnnotations = { ...ADD, destructiveHint: true }
+export function replaces(scope: ProgramScope): Pick<Tool, 'annotations' | 'scope'> {
+  return { annotations: { ...ADD, destructiveHint: true }, scope }
+}
 
 export const MAX_INLINE_BYTES = 4 * 2 ** 20
 

@@ -11,7 +11,7 @@ import {
   MAX_LISTED,
   project,
   READ,
-  REPLACE,
+  replaces,
   site,
   type Tools,
 } from './tool.ts'
@@ -70,8 +70,7 @@ export const VERSION_TOOLS: Tools = {
       { slug: site, versionId: text('From list_versions, or previous: what the live one replaced') },
       { baseVersionId: text('The live versionId that you last saw; VERSION_CONFLICT if another one is') },
     ),
-    annotations: REPLACE,
-    scope: 'publish',
+    ...replaces('publish'),
     call: async (api, { slug, versionId, baseVersionId }) =>
       published(await api.call('restoreVersion', { params: { slug, versionId }, query: { baseVersionId } })),
   },
@@ -122,8 +121,7 @@ export const PREVIEW_TOOLS: Tools = {
       { slug: site, preview },
       { versionId: text('VERSION_CONFLICT if the preview shows another version') },
     ),
-    annotations: REPLACE,
-    scope: 'publish',
+    ...replaces('publish'),
     call: async (api, { slug, preview, versionId }) =>
       published(await api.call('promotePreview', { params: { slug, name: preview }, query: { versionId } })),
   },
@@ -131,8 +129,7 @@ export const PREVIEW_TOOLS: Tools = {
     title: 'Delete a preview',
     description: 'Deletes a preview of a site. The live site stays.',
     input: object({ slug: site, preview }),
-    annotations: REPLACE,
-    scope: 'publish',
+    ...replaces('publish'),
     call: (api, { slug, preview }) => api.call('deletePreview', { params: { slug, name: preview } }),
   },
 }
