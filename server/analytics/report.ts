@@ -83,10 +83,8 @@ export class VisitReports extends Component<VisitsParts> {
     { from, to }: { from: number; to: number },
   ): Promise<FilteredVisits> {
     const first = floorTime(from, DAY_MS)
-    const days = Array.from(
-      { length: Math.ceil((to - first) / DAY_MS) },
-      (_, index) => first + index * DAY_MS,
-    )
+    const length = Math.ceil((to - first) / DAY_MS)
+    const days = Array.from({ length }, (_, index) => first + index * DAY_MS)
     const counted = this.parts.recorder ? await this.parts.store.read.visits.byDay(key, selected, days) : []
     const byDay = new Map(counted.map(({ day, requests }) => [day, requests]))
     const series = days.map((day) => ({ at: toIso(day), requests: byDay.get(day) ?? 0 }))

@@ -122,13 +122,8 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   }
 
   function restart(number: number, ended: Ended): void {
-    options.log.error(
-      ended.error ? 'worker could not be started; trying again' : 'worker exited; restarting it',
-      {
-        ...ended,
-        pause,
-      },
-    )
+    const event = ended.error ? 'worker could not be started; trying again' : 'worker exited; restarting it'
+    options.log.error(event, { ...ended, pause })
     restarts.add()
     setTimeout(start, pause, number)
     pause = Math.min(pause * 2, MAX_RESTART_DELAY_MS)

@@ -124,11 +124,8 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
       store.write(durability, { host: row.domain, account: row.accountId, site: row.slug }, async (tx) => {
         const found = await tx.domains.find(row.accountId, row.domain)
         if (!found || !isUnchanged(found, row)) return false
-        return this.#applyResult(
-          tx,
-          { ...found, pendingSince: row.pendingSince },
-          { result, began, slow, durability },
-        )
+        const checked = { ...found, pendingSince: row.pendingSince }
+        return this.#applyResult(tx, checked, { result, began, slow, durability })
       })
     const change = (await conclude('relaxed')) ?? (await conclude('durable'))
     if (!change) return false

@@ -94,10 +94,8 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       if (!account || account.deletionStartedAt === null) return true
       const remaining = await findSites(tx, id)
       if (remaining.length === 0) await deleteEmptyAccount(tx, account, this.parts.clock())
-      await this.#deleteSites(
-        tx,
-        remaining.filter((slug) => slugs.includes(slug)),
-      )
+      const chosen = remaining.filter((slug) => slugs.includes(slug))
+      await this.#deleteSites(tx, chosen)
       return remaining.length === 0
     })
   }

@@ -49,13 +49,9 @@ export class JobLease extends Component<AcquiredLease> implements AsyncDisposabl
     const { store, clock, name, holder, intervalMs } = options
     const now = clock()
     const durationMs = Math.min(MIN_INTERVAL_PART * intervalMs, MAX_DURATION_MS)
-    const lease = await store.execute('relaxed', ({ leases }) =>
-      leases.acquireOrFind(
-        { name, holder, until: now + durationMs },
-        now,
-        now + Math.max(MAX_DURATION_MS, MIN_INTERVAL_PART * intervalMs),
-      ),
-    )
+    const wanted = { name, holder, until: now + durationMs }
+    const latest = now + Math.max(MAX_DURATION_MS, MIN_INTERVAL_PART * intervalMs)
+    const lease = await store.execute('relaxed', ({ leases }) => leases.acquireOrFind(wanted, now, latest))
     return lease.holder === holder ? new JobLease({ ...options, lease, startedAt: now, durationMs }) : lease
   }
 

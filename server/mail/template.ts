@@ -32,12 +32,8 @@ export function renderEmail(
   const blocks = typedBlocks.map((block) => (typeof block === 'string' ? singleLine(block) : block))
   const links = legalLinks(branding).map(({ label, url }) => `\n${label}: ${url}`)
   const text = [...blocks.map(toText), `--\n${wrap(footer)}${links.join('')}`].join('\n\n')
-  return {
-    ...email,
-    subject,
-    text: `${text}\n`,
-    html: toDocument({ subject, blocks, footer, branding }),
-  }
+  const html = toDocument({ subject, blocks, footer, branding })
+  return { ...email, subject, text: `${text}\n`, html }
 }
 
 function toText(block: EmailBlock): string {

@@ -93,9 +93,8 @@ export class PublishService extends Component<PublishServiceParts> {
     await assertPermitted(store.read, caller, { scope, reach: 'site' }, slug)
     if (version.state !== 'pending')
       throw new ApiError('UPLOAD_EXPIRED', 'This version is already finalized; no uploads are missing')
-    const arrived = new Set(
-      (await store.newest.versions.listArrivals(version.id)).map((row) => row.fileNumber),
-    )
+    const arrivals = await store.newest.versions.listArrivals(version.id)
+    const arrived = new Set(arrivals.map((row) => row.fileNumber))
     const files = version.files
     const known = files.flatMap((file, index) => (file.known ? [index] : []))
     const damaged = await store.read.blobs.damagedAmong(known.map((index) => files[index]!.hash!))

@@ -67,11 +67,8 @@ export class Previews extends Component<PreviewsParts> {
   ): Promise<Preview[]> {
     const { versions, clock } = this.parts
     const now = clock()
-    const found = await versions.summarize(
-      account,
-      slug,
-      (version) => isShown(version, now) && isWanted(version),
-    )
+    const isListed = (version: VersionHeader) => isShown(version, now) && isWanted(version)
+    const found = await versions.summarize(account, slug, isListed)
     return found.flatMap(({ preview, ...version }) => (preview ? { ...preview, ...version } : []))
   }
 }

@@ -166,10 +166,8 @@ export class Sites extends Component<SitesParts> {
       await tx.sites.insert(siteCopy(site, { ...made, ownerId: account.id }), version)
       await copyThumbnail(tx, live, versionId)
       const contents = source.files.map(({ hash, size }) => ({ hash: hash!, size }))
-      await tx.blobs.addReferences(
-        copy,
-        contents.map(({ hash }) => hash),
-      )
+      const hashes = contents.map(({ hash }) => hash)
+      await tx.blobs.addReferences(copy, hashes)
       const owned = { slug: copy, ownerId: account.id, network: null }
       const bytes = await countNewBytes(tx, owned, contents)
       await tx.notifyChanged(copy)

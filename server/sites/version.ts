@@ -265,13 +265,9 @@ export async function recordFormerFiles(
     .map((file): FormerFile => ({ ...file, until: now + FORMER_FILES_TTL_MS }))
   for (const { path } of gone) paths.add(path)
   const others = former?.files.filter(({ path, until }) => until > now && !paths.has(path)) ?? []
+  const files = [...gone, ...others].slice(0, MAX_FORMER_FILES)
   if (gone.length > 0 || others.length < (former?.files.length ?? 0))
-    await setFormerFiles(
-      tx,
-      site,
-      { former, previewName, files: [...gone, ...others].slice(0, MAX_FORMER_FILES) },
-      now,
-    )
+    await setFormerFiles(tx, site, { former, previewName, files }, now)
 }
 
 /** Forgets those of a preview that is deleted. */

@@ -85,10 +85,8 @@ export class Transfer {
       const present = await this.#objectsOf('blobs', page)
       for (const batch of toBatches(page, { maxBytes: MAX_UNRECORDED_BYTES })) {
         const missing = batch.filter(({ hash, object }) => object !== null && !present.get(hash))
-        const stored = await copy(
-          missing.map((row) => toLocation(row)!),
-          batch.length - missing.length,
-        )
+        const locations = missing.map((row) => toLocation(row)!)
+        const stored = await copy(locations, batch.length - missing.length)
         const byHash = new Map(stored.map((blob) => [blob.hash, blob]))
         const rows = batch.map((row) => {
           const { object, piecesHash } = byHash.get(row.hash) ?? {}

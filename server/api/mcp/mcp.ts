@@ -87,11 +87,8 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
     const handle = async (message: unknown) => {
       const { rest, args } = withoutArguments(message)
       const exchange: Exchange = { request, args, signal: call.signal }
-      const response = await server.handle(
-        toWebRequest(request, options.baseUrl, call.signal),
-        rest,
-        exchange,
-      )
+      const webRequest = toWebRequest(request, options.baseUrl, call.signal)
+      const response = await server.handle(webRequest, rest, exchange)
       // The stream of a response ends after the call.
       const text = await response.text()
       // The library does not answer a call that has ended.

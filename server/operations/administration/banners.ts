@@ -54,17 +54,12 @@ export class Banners extends Component<Pick<Parts, 'store' | 'clock'>> {
   }
 
   async set(actor: AuditActor, request: BannerRequest): Promise<ScheduledBanner> {
-    const banner = readBanner(request, this.parts.clock())
+    const now = this.parts.clock()
+    const banner = readBanner(request, now)
     await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
       await tx.operatorSettings.put('banner', banner)
       await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)
-      await tx.audit.add({
-        at: this.parts.clock(),
-        actor,
-        action: 'banner.set',
-        target: 'banner',
-        details: { ...banner },
-      })
+      await tx.audit.add({ at: now, actor, action: 'banner.set', target: 'banner', details: { ...banner } })
     })
     return banner
   }

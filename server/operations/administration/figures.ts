@@ -62,13 +62,8 @@ function compareFigures(known: readonly Figures[], counted: readonly Figures[]) 
 }
 
 function isSame(one: Figures, other: Figures | undefined): boolean {
-  return (
-    other !== undefined &&
-    one.bytes === other.bytes &&
-    one.visits === other.visits &&
-    one.sites === other.sites &&
-    one.title === other.title
-  )
+  const fields = ['bytes', 'visits', 'sites', 'title'] as const
+  return other !== undefined && fields.every((field) => one[field] === other[field])
 }
 
 async function countTables(store: Store): Promise<Partial<Record<TotalName, number>>> {

@@ -65,11 +65,8 @@ export class Lists extends Component<Pick<Parts, 'store' | 'addresses'>> {
     const prefix = q?.trim().toLowerCase() || undefined
     const rows = await this.parts.store.read.certificates.page({ limit: limit + 1, after, prefix })
     if (prefix !== undefined) return { rows: rows.slice(0, limit).map(showCertificate), nextCursor: null }
-    return toPage(rows, {
-      limit,
-      show: showCertificate,
-      position: ({ notAfter, name }) => [notAfter ?? 0, name],
-    })
+    const position = ({ notAfter, name }: CertificateSummary) => [notAfter ?? 0, name] as const
+    return toPage(rows, { limit, show: showCertificate, position })
   }
 
   /** Of the changes by administrators, newest first. */

@@ -185,10 +185,8 @@ export class FigureQueries extends QueryGroup {
       .orderBy('sites.slug')
       .limit(limit)
       .execute()
-    const visits = await this.#countVisits(
-      sites.map(({ visits_key }) => visits_key),
-      since,
-    )
+    const keys = sites.map(({ visits_key }) => visits_key)
+    const visits = await this.#countVisits(keys, since)
     const figures = sites.map(({ slug, visits_key, total_bytes, title }) => ({
       ...NO_FIGURES,
       id: slug,

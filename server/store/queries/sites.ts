@@ -206,14 +206,7 @@ function isAbandoned(before: number) {
 }
 
 function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number): Site {
-  return {
-    ...emptySite(slug, now),
-    ownerId,
-    createdAt,
-    visitsKey,
-    deletedAt: now,
-    deletionReason: 'renamed',
-  }
+  return { ...emptySite(slug, now), ownerId, createdAt, visitsKey, deletedAt: now, deletionReason: 'renamed' }
 }
 
 /** Collaborators of sites. All changes are idempotent. */

@@ -278,10 +278,8 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
   }
 
   async pendingAmong(ids: readonly string[]): Promise<Map<string, string>> {
-    const rows = await PENDING(
-      this.db,
-      ids.map((id) => ({ id })),
-    )
+    const wanted = ids.map((id) => ({ id }))
+    const rows = await PENDING(this.db, wanted)
     return new Map(rows.map((row) => [row.id, row.slug]))
   }
 
@@ -344,10 +342,8 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
 
   /** Returns the numbers of the files of which there was no upload. */
   async #insertArrivals(arrivals: readonly Arrival[]): Promise<Set<number>> {
-    const rows = await INSERT_ARRIVALS(
-      this.db,
-      arrivals.map((one) => arrivalTable.toRow(one)),
-    )
+    const added = arrivals.map((one) => arrivalTable.toRow(one))
+    const rows = await INSERT_ARRIVALS(this.db, added)
     return new Set(rows.map((row) => row.file_number))
   }
 
