@@ -270,14 +270,8 @@ async function openCertificates(
   const { siteCertificates: perWeek, siteDomain: domain } = config
   const hasWildcard = hook !== undefined || config.tlsCertFile !== ''
   const sites = perWeek === undefined || hasWildcard ? undefined : { domain, perWeek }
-  return new CertificateManager({
-    ...parts,
-    acme,
-    directory,
-    hook,
-    own: ownNames(config, parts.baseUrl),
-    sites,
-  })
+  const own = ownNames(config, parts.baseUrl)
+  return new CertificateManager({ ...parts, acme, directory, hook, own, sites })
 }
 
 interface CheckServiceOptions {

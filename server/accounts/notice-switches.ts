@@ -39,11 +39,9 @@ export function readSwitches(account: Switches): {
   reminders: boolean
   notices: Record<NoticeKind, boolean>
 } {
-  const notices = Object.fromEntries(KINDS.map((kind) => [kind, isOn(account, kind)]))
-  return {
-    reminders: REMINDERS.some((kind) => notices[kind]),
-    notices: notices as Record<NoticeKind, boolean>,
-  }
+  const switches = KINDS.map((kind) => [kind, isOn(account, kind)])
+  const notices = Object.fromEntries(switches) as Record<NoticeKind, boolean>
+  return { reminders: REMINDERS.some((kind) => notices[kind]), notices }
 }
 
 /** A single kind takes precedence over `reminders`. */

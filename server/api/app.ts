@@ -146,6 +146,7 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
 function routeOptions(route: Route, services: Services & { manifestBytes: number }): RouteOptions {
   const [status, shape] = route.answer
   const { manifestBytes } = services
+  const { charge = 'api', ends, access, auth = 'required', foreignPages } = route
   const ownRules = route.archives === true || route.charge === 'handler' || route.bytes !== undefined
   return {
     method: route.method,
@@ -158,11 +159,7 @@ function routeOptions(route: Route, services: Services & { manifestBytes: number
         }
       : { bodyLimit: route.bodyLimit ?? MAX_SMALL_BODY_BYTES }),
     config: {
-      charge: route.charge ?? 'api',
-      ends: route.ends,
-      access: route.access,
-      auth: route.auth ?? 'required',
-      foreignPages: route.foreignPages,
+      ...{ charge, ends, access, auth, foreignPages },
       ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
     },
     schema: {

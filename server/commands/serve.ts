@@ -133,12 +133,8 @@ function announce(
   const { config, log, version } = context
   if (config.log === 'silent') return
   if (!context.environment.isTerminal) {
-    log.info(`Slipway ${version} runs at ${baseUrl}`, {
-      host: config.host,
-      port,
-      httpsPort,
-      data: config.data,
-    })
+    const { host, data } = config
+    log.info(`Slipway ${version} runs at ${baseUrl}`, { host, port, httpsPort, data })
     return
   }
   context.print(`

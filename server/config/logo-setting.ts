@@ -10,16 +10,17 @@ const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const DRAWING_ELEMENTS = new Set([
   ...['svg', 'g', 'defs', 'symbol', 'use', 'title', 'desc', 'style', 'marker', 'mask', 'clippath', 'pattern'],
   ...['path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'text', 'tspan', 'textpath'],
+  ...['lineargradient', 'radialgradient', 'stop', 'filter', 'feblend', 'fecolormatrix', 'fecomposite'],
   ...[
-    'lineargradient',
-    'radialgradient',
-    'stop',
-    'filter',
-    'feblend',
-    'fecolormatrix',
     'fecomponenttransfer',
+    'feflood',
+    'fefunca',
+    'fefuncb',
+    'fefuncg',
+    'fefuncr',
+    'fegaussianblur',
+    'femerge',
   ],
-  ...['fecomposite', 'feflood', 'fefunca', 'fefuncb', 'fefuncg', 'fefuncr', 'fegaussianblur', 'femerge'],
   ...['femergenode', 'femorphology', 'feoffset', 'fedropshadow'],
 ])
 

@@ -157,14 +157,8 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
     const { domain, accountId: account } = row
     const currentOwner = ofAnother(account, await tx.domains.active(domain))
     const reservation = ofAnother(account, await tx.domains.reservation(domain, now))
-    const { nextStatus, changes } = nextState(row, result, {
-      began,
-      now,
-      slow,
-      currentOwner,
-      reservation,
-      random,
-    })
+    const circumstances = { began, now, slow, currentOwner, reservation, random }
+    const { nextStatus, changes } = nextState(row, result, circumstances)
     if (nextStatus === row.status) {
       await tx.domains.update(row, { pendingSince: row.pendingSince, ...changes })
       if (result.pointing.is === 'there') await noticeRecovery(tx, row, now)

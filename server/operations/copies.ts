@@ -44,13 +44,8 @@ export async function moveData(
   const target = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
   const sourceId = new Signer(source.secret, 'move').sign(['source'])
   const { move } = await import('./move.ts')
-  return await move({
-    source,
-    target,
-    sourceId,
-    now: { source: source.clock(), target: target.clock() },
-    report,
-  })
+  const now = { source: source.clock(), target: target.clock() }
+  return await move({ source, target, sourceId, now, report })
 }
 
 export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {

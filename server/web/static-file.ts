@@ -45,8 +45,6 @@ export function toPageResponse(
 ): PageResponse {
   const response = fileResponse(served.representation(request.headers['accept-encoding']), request)
   const { content } = response
-  return {
-    response,
-    body: content ? sliceRange(bodies.get(content.encoding)!, content) : response.body,
-  }
+  const body = content ? sliceRange(bodies.get(content.encoding)!, content) : response.body
+  return { response, body }
 }

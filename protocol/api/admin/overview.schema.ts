@@ -44,7 +44,7 @@ export const activity = named(
 
 export type Activity = Static<typeof activity>
 
-const totals = object({
+export const totals = object({
   sites: integer('Sites'),
   siteBytes: integer('Bytes of their live versions'),
   accounts: integer('Accounts'),

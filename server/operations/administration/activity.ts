@@ -1,8 +1,9 @@
-import type {
-  Activity,
-  ActivityCounts,
-  Overview,
-  Totals,
+import {
+  type Activity,
+  type ActivityCounts,
+  type Overview,
+  type Totals,
+  totals,
 } from '../../../protocol/api/admin/overview.schema.ts'
 import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
@@ -27,6 +28,8 @@ const WIDTHS = [
 export const TOTALS_WIDTH_MS = HOUR_MS
 
 export type TotalName = keyof Totals
+
+const TOTAL_NAMES = totals.required as TotalName[]
 
 type CountName = Exclude<keyof ActivityCounts, 'storeMilliseconds'> | 'storeMicroseconds'
 
@@ -92,20 +95,8 @@ async function readTotals(
   const newest = Math.max(...rows.filter(({ name }) => name === 'total.countedAt').map(({ at }) => at))
   const read = (name: TotalName | 'countedAt') =>
     rows.find((row) => row.at === newest && row.name === `total.${name}`)?.max ?? 0
-  return {
-    totals: {
-      sites: read('sites'),
-      siteBytes: read('siteBytes'),
-      accounts: read('accounts'),
-      domains: read('domains'),
-      versions: read('versions'),
-      pendingVersions: read('pendingVersions'),
-      pendingBytes: read('pendingBytes'),
-      blobs: read('blobs'),
-      blobBytes: read('blobBytes'),
-    },
-    countedAt: read('countedAt') || null,
-  }
+  const counts = Object.fromEntries(TOTAL_NAMES.map((name) => [name, read(name)])) as Totals
+  return { totals: counts, countedAt: read('countedAt') || null }
 }
 
 function readCounts(snapshot: MetricsSnapshot): Map<CountName, number> {

@@ -80,11 +80,8 @@ export class Reports extends Component<ReportsParts> {
     const before = decodeCursor(cursor, 'lastAt', 'site')
     const found = await read.reports.list(state, { limit: limit + 1, before })
     const slugs = await read.sites.currentSlugs(found.map(({ site }) => site))
-    const { rows, nextCursor } = toPage(found, {
-      limit,
-      show: (row) => row,
-      position: (row) => [row.lastAt, row.site],
-    })
+    const position = ({ lastAt, site }: ReportedSite) => [lastAt, site] as const
+    const { rows, nextCursor } = toPage(found, { limit, show: (row) => row, position })
     const shown = await Promise.all(rows.map((row) => this.#describe(row, slugs.get(row.site) ?? row.site)))
     return { rows: shown, nextCursor }
   }

@@ -47,12 +47,8 @@ function sampleReport({ to, addresses, branding, now }: SampleOptions): Email {
   const { slug } = SAMPLE_SITE
   const report = { at: now, reason: 'phishing', text: 'It copies the sign-in page of a bank', email: null }
   const latest = [{ ...report, url: addresses.site(slug) }]
-  return reportEmail({
-    to,
-    sites: [{ slug, reports: { count: 1, mailedCount: 0, latest } }],
-    addresses,
-    branding,
-  })
+  const sites = [{ slug, reports: { count: 1, mailedCount: 0, latest } }]
+  return reportEmail({ to, sites, addresses, branding })
 }
 
 /** For `slipway-server mail test` and `slipway-server check --mail`. */

@@ -149,15 +149,8 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
     const untried = candidates.filter(({ hash }) => !attempted.has(hash) && !failed?.has(hash))
     if (untried.length > 0) await blobs.assertSpace()
     if (untried.length > 0 && !(await this.#acquireLease(versionId))) return undefined
-    const work: PrecompressionJob = {
-      version,
-      injection,
-      document,
-      attempted,
-      rows: [],
-      isDone: false,
-      bytes: 0,
-    }
+    const progress = { rows: [], isDone: false, bytes: 0 }
+    const work: PrecompressionJob = { version, injection, document, attempted, ...progress }
     try {
       await this.#encodeSome(untried, work, Math.max(TURN_BYTES, turn.expectedCost))
     } finally {

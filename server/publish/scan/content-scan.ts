@@ -90,12 +90,9 @@ export class ContentScan extends Component<ContentScanParts> {
       if (error instanceof ApiError) throw error
       count('failed')
       const seconds = timeoutMs / SECOND_MS
-      log.error(`the scanner failed: the version is ${onFailure === 'pass' ? 'published' : 'refused'}`, {
-        scanner: scanner.name,
-        files: files.length,
-        seconds,
-        error,
-      })
+      const failure = { scanner: scanner.name, files: files.length, seconds, error }
+      const effect = onFailure === 'pass' ? 'published' : 'refused'
+      log.error(`the scanner failed: the version is ${effect}`, failure)
       if (onFailure === 'pass') return 'failed'
       const sentence = 'The files cannot be scanned at the moment. Try again shortly.'
       throw new ApiError('SCAN_UNAVAILABLE', sentence, { retryAfterSeconds: RETRY_SECONDS, cause: error })
