@@ -169,6 +169,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const { issuerKeys: keysTimeoutMs } = deadlines
   const pages = new ErrorPages(config.branding, baseUrl)
   const thumbnails = new Thumbnails({ ...parts, blocklist })
+  const drawn = { ...parts, injectedDocuments, markdownPages, pages }
   const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log, keysTimeoutMs })
   const services = {
     ...parts,
@@ -238,11 +239,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     previewLinks: new PreviewLinks({ ...parts, tokens: new PreviewTokens({ secret, kind: 'link' }) }),
     thumbnails,
     pages,
-    thumbnailDrawer: openThumbnailDrawer(
-      { ...parts, injectedDocuments, markdownPages, pages },
-      thumbnails,
-      deadlines.drawing,
-    ),
+    thumbnailDrawer: openThumbnailDrawer(drawn, thumbnails, deadlines.drawing),
     sites: new Sites({ ...parts, precompressor, names, blocklist, trashLifetime }),
     trash: new Trash({ ...parts, precompressor, certificates, trashLifetime }),
     collaborators: new Collaborators(parts),

@@ -82,9 +82,6 @@ async function publishBody(
 }
 
 function unknownKind(remedy?: string): ApiError {
-  return new ApiError(
-    'UNSUPPORTED_MEDIA_TYPE',
-    `The body must be a zip, tar or tar.gz archive, or an HTML page. Use ${formatAlternatives(ARCHIVE_TYPES)} if its type is not recognized.`,
-    remedy === undefined ? {} : { hint: remedy },
-  )
+  const sentence = `The body must be a zip, tar or tar.gz archive, or an HTML page. Use ${formatAlternatives(ARCHIVE_TYPES)} if its type is not recognized.`
+  return new ApiError('UNSUPPORTED_MEDIA_TYPE', sentence, remedy === undefined ? {} : { hint: remedy })
 }

@@ -279,10 +279,8 @@ async function withSpaceErrors<T>(folder: string, work: () => Promise<T>): Promi
     return await work()
   } catch (error) {
     if (error instanceof BackupError || !isFull(error)) throw error
-    throw new BackupError(
-      `The disk of ${folder} has too little free space besides SLIPWAY_DISK_RESERVE. Make room there, or lower that setting for this command, and run it again.`,
-      { cause: error },
-    )
+    const sentence = `The disk of ${folder} has too little free space besides SLIPWAY_DISK_RESERVE. Make room there, or lower that setting for this command, and run it again.`
+    throw new BackupError(sentence, { cause: error })
   }
 }
 

@@ -73,6 +73,7 @@ export class Sites extends Component<SitesParts> {
     const pending = await read.versions.newestPending(slug)
     const displayed = site.liveVersionId ? await read.versions.find(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
+    const files = displayed?.files ?? []
     return {
       ...membership!,
       ...(site.liveVersionId && displayed
@@ -82,12 +83,7 @@ export class Sites extends Component<SitesParts> {
       viewer: headMetadata(site),
       spaMode: site.spaMode,
       requireApproval: site.requireApproval,
-      files: (displayed?.files ?? []).map(({ path, size, contentType, hash }) => ({
-        path,
-        size,
-        contentType,
-        hash: hash!,
-      })),
+      files: files.map(({ path, size, contentType, hash }) => ({ path, size, contentType, hash: hash! })),
     }
   }
 

@@ -64,10 +64,8 @@ export function toTargetError(error: unknown): BackupTargetError {
       error,
     )
   const reason = (cause as Error | undefined)?.message ?? message
-  return new BackupTargetError(
-    `cannot be used (${reason}): run the command again when it works. It continues, and earlier backups are complete`,
-    error,
-  )
+  const sentence = `cannot be used (${reason}): run the command again when it works. It continues, and earlier backups are complete`
+  return new BackupTargetError(sentence, error)
 }
 
 export function unreadableInTarget(name: string, cause?: unknown): UnreadableFileError {
