@@ -8,9 +8,7 @@ import { findSwitch, isNoticeKind } from './notice-switches.ts'
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe'
 
-type UnsubscribeParts = Pick<Parts, 'baseUrl' | 'secret'> & {
-  accounts: Pick<Accounts, 'changeNotices'>
-}
+type UnsubscribeParts = Pick<Parts, 'baseUrl' | 'secret'> & { accounts: Pick<Accounts, 'changeNotices'> }
 
 export interface UnsubscribeQuery {
   account?: unknown

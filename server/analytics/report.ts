@@ -14,9 +14,7 @@ import type { Account } from '../store/tables/accounts.ts'
 import type { VisitCounts } from '../store/tables/visits.ts'
 import type { VisitRecorder } from './visit-recorder.ts'
 
-type VisitsParts = Pick<Parts, 'store' | 'clock' | 'addresses'> & {
-  recorder: VisitRecorder | undefined
-}
+type VisitsParts = Pick<Parts, 'store' | 'clock' | 'addresses'> & { recorder: VisitRecorder | undefined }
 
 const MAX_REPORTED_NAMES = 50
 

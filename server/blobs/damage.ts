@@ -85,11 +85,8 @@ export class DamageReport extends Component<DamageReportOptions> {
     const { log, metrics } = this.parts
     metrics.counter('slipway_damaged_files_total', { found: 'read' }).add()
     if (!this.#isNew(range.object, this.#damaged)) return
-    log.error('a stored file is damaged', {
-      node: hostname(),
-      ...range,
-      ...(error !== undefined && { error }),
-    })
+    const cause = error === undefined ? {} : { error }
+    log.error('a stored file is damaged', { node: hostname(), ...range, ...cause })
   }
 
   /** It is nothing to log if its content was deleted or stored again since its location was read. */

@@ -21,9 +21,7 @@ const SITES_PER_TRANSACTION = 25
 const FILES_PER_TRANSACTION = 2000
 const RECORDS_PER_TRANSACTION = 100
 
-type AccountDeletionParts = Pick<Parts, 'store' | 'clock'> & {
-  certificates?: DomainCertificates | undefined
-}
+type AccountDeletionParts = Pick<Parts, 'store' | 'clock'> & { certificates?: DomainCertificates | undefined }
 
 /**
  * Disables the sign-in first; then deletes the sites in several transactions; then the account. Each step is durable,

@@ -65,9 +65,7 @@ export function readPreviewExpiry(token: string): number | undefined {
   return time === undefined ? undefined : decodeTime(time) * 1000
 }
 
-type PreviewLinksParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
-  tokens: PreviewTokens
-}
+type PreviewLinksParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & { tokens: PreviewTokens }
 
 /** Show a site to its owner and its collaborators without its password. */
 export class PreviewLinks extends Component<PreviewLinksParts> {

@@ -10,9 +10,7 @@ import { endPreview, isShown, previewNotFound, requirePreview } from './preview.
 import { forgetFormerOfPreview } from './version.ts'
 import type { Versions } from './version-history.ts'
 
-type PreviewsParts = Pick<Parts, 'store' | 'clock'> & {
-  versions: Versions
-}
+type PreviewsParts = Pick<Parts, 'store' | 'clock'> & { versions: Versions }
 
 /** A publish moves the name to its version, and deletes the one that had it before. */
 export class Previews extends Component<PreviewsParts> {

@@ -32,10 +32,7 @@ const KEY_LIFETIME_MS = HOUR_MS
 /** A trust without the id of its repository waits for the first exchange, which fixes it. */
 const FIRST_USE_MS = 30 * DAY_MS
 
-type TrustsParts = Pick<Parts, 'store' | 'clock'> & {
-  issuers: readonly Issuer[]
-  tokens: IdTokens
-}
+type TrustsParts = Pick<Parts, 'store' | 'clock'> & { issuers: readonly Issuer[]; tokens: IdTokens }
 
 type ChargeAccount = (account: Account) => Promise<void>
 

@@ -62,9 +62,7 @@ export function s3Blobs(options: S3Options): Blobs {
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
   const uploads = new Uploads({ client, createName, onStored, maxPutBytes })
   const assertLocalSpace = async (bytes?: number) => (cache ?? reserve)?.assertSpace(bytes)
-  const check = shareResult(() => listObjects(client, { limit: 1 }), {
-    lifetimeMs: CHECK_INTERVAL_MS,
-  })
+  const check = shareResult(() => listObjects(client, { limit: 1 }), { lifetimeMs: CHECK_INTERVAL_MS })
 
   return {
     put: (body, expected) => withS3Errors(() => uploads.put(body, expected)),

@@ -38,9 +38,7 @@ const RANGES: Record<ActivityRange, { length: number; width: number; interval: n
   '30d': { length: 30 * DAY_MS, width: HOUR_MS, interval: 6 * HOUR_MS },
 }
 
-type ActivityRecorderParts = Pick<Parts, 'store' | 'log'> & {
-  metrics: Metrics
-}
+type ActivityRecorderParts = Pick<Parts, 'store' | 'log'> & { metrics: Metrics }
 
 /** Adds what the metrics of this process have counted to the counts of the service. */
 export class ActivityRecorder extends Component<ActivityRecorderParts> implements AsyncDisposable {
@@ -121,10 +119,7 @@ function readCounts(snapshot: MetricsSnapshot): Map<CountName, number> {
 /** Problems that are counted: more are no other message. */
 const MAX_PROBLEMS = 1000
 
-type OverviewParts = Pick<Parts, 'store' | 'budget'> & {
-  reserve: DiskReserve
-  release: string
-}
+type OverviewParts = Pick<Parts, 'store' | 'budget'> & { reserve: DiskReserve; release: string }
 
 export class Overviews extends Component<OverviewParts> {
   async show(): Promise<Overview> {

@@ -22,10 +22,7 @@ interface SearchOptions {
 /** How long the host that was the primary has to answer before the next one is tried at the same time. */
 const NEXT_HOST_DELAY_MS = 150
 
-type SearchFailure = {
-  hosts: string
-  reason: string
-}
+type SearchFailure = { hosts: string; reason: string }
 
 export class PrimarySearch extends Component<SearchOptions> {
   /** Connections to hosts of which it is not known yet whether they are the primary. */
