@@ -51,10 +51,6 @@ export async function verifyBlobs(
   let { usedUntil, after } = cursor
   if (usedUntil >= now) return 0
   const verification = new Verification({ ...options, signal })
-  for (const hash of cursor.unread) {
-    const record = await findRecord(store, hash)
-    if (record) await verification.read(record, { isAgain: true })
-  }
   while (usedUntil < now) {
     const page = await store.read.blobs.list(after, RECORDS_PER_PAGE)
     for (const record of page) {
@@ -65,9 +61,16 @@ export async function verifyBlobs(
     }
     const isEnd = page.length < RECORDS_PER_PAGE && after === (page.at(-1)?.hash ?? after)
     if (isEnd) after = ''
-    if (!isByHand) await saveCursor(store, { usedUntil, after, unread: verification.unread })
+    const unread = [...verification.unread, ...cursor.unread]
+    if (!isByHand) await saveCursor(store, { usedUntil, after, unread })
     if (isEnd) break
   }
+  // Not before the others, which show whether the storage works.
+  for (const hash of cursor.unread) {
+    const record = await findRecord(store, hash)
+    if (record) await verification.read(record, { isAgain: true })
+  }
+  if (cursor.unread.length > 0) await saveCursor(store, { usedUntil, after, unread: verification.unread })
   if (verification.failure !== undefined) throw verification.failure
   return verification.found
 }
@@ -123,7 +126,7 @@ class Verification extends Component<VerifyOptions & { signal: AbortSignal | und
         if (state !== 'intact') damaged.push({ location, state })
         this.#failuresInRow = 0
       } catch (error) {
-        if (++this.#failuresInRow === MAX_FAILURES_IN_ROW) throw error
+        if (!isAgain && ++this.#failuresInRow === MAX_FAILURES_IN_ROW) throw error
         if (isAgain) await this.#report('a stored file cannot be read', { record, location, error })
         else this.#remember(record, error)
         break

@@ -5,7 +5,7 @@ import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { findSecrets } from '../../server/publish/secrets/secret-rules.ts'
-import { SecretScan } from '../../server/publish/secrets/secret-scan.ts'
+import { type FileToScan, SecretScan } from '../../server/publish/secrets/secret-scan.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { Api, expectFailure, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
@@ -207,24 +207,28 @@ describe('by the setting', () => {
             find: async (hash) => ({ hash, size: text.length, object: '', offset: 0, piecesHash: null }),
           },
         )
-      const check = (one: SecretScan, text: string, size = text.length) =>
-        one.check([{ path: 'a.txt', size, contentType: 'text/plain', hash: sha256(text) }], {
-          reader: reader(text),
-          publisher: 'account',
-          allowed: new Set(),
-        })
+      const check = (one: SecretScan, text: string, size = text.length, coded?: FileToScan['coded']) =>
+        one.check(
+          [{ path: 'a.txt', size, contentType: 'text/plain', hash: sha256(text), ...(coded && { coded }) }],
+          {
+            reader: reader(text),
+            publisher: 'account',
+            allowed: new Set(),
+          },
+        )
       const long = (text: string) => text.padEnd(20_000, '\n')
-      const texts: [SecretScan, string, number?][] = [
+      const texts: [SecretScan, string, number?, FileToScan['coded']?][] = [
         [scan, long('x')],
         [patient, `${'glpat-aaaa '.repeat(30_000)}`],
         [patient, 'x', 17 * 2 ** 20],
+        [patient, 'x', 17 * 2 ** 20, { coding: 'gzip', decodedSize: 1 }],
       ]
-      for (const [one, text, size] of texts)
+      for (const [one, text, size, coded] of texts)
         if (onFailure === 'refuse') {
           const code = size === undefined ? 'SCAN_UNAVAILABLE' : 'CONTENT_REFUSED'
-          await assert.rejects(check(one, text, size), { code })
+          await assert.rejects(check(one, text, size, coded), { code })
         } else
-          assert.deepEqual(await check(one, text, size), {
+          assert.deepEqual(await check(one, text, size, coded), {
             warnings: [{ file: 'a.txt', message: 'not scanned for secrets' }],
             allowed: [],
           })

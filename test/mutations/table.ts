@@ -326,7 +326,7 @@ const ROWS: readonly Row[] = [
   ['sends bytes that changed on the disk', 'server/blobs/disk.ts', 'readIntact', 'bytes.hash === hash', 'bytes.hash !== undefined', 'test/blobs/disk.test.ts'],
   ['ends a damaged file with an answer that is not that of a lost one', 'server/edge/edge.ts', 'undefinedIfDamaged', 'if (!(error instanceof DamagedBlobError)) throw error', 'throw error', 'test/edge/bodies.test.ts'],
   ['verifies the copy in the disk cache', 'server/blobs/s3/verified-reader.ts', 'VerifiedReader.verify', 'await this.#fetch({ object, start: offset, length: size, hash })', 'await this.#load({ object, start: offset, length: size, hash })', 'test/s3/faults.test.ts'],
-  ['verifies the same files again', 'server/jobs/verify-blobs.ts', 'verifyBlobs', 'if (!isByHand) await saveCursor(store, { usedUntil, after, unread: verification.unread })', '', 'test/operator/sweeps.test.ts'],
+  ['verifies the same files again', 'server/jobs/verify-blobs.ts', 'verifyBlobs', 'if (!isByHand) await saveCursor(store, { usedUntil, after, unread })', '', 'test/operator/sweeps.test.ts'],
   ['calls a backup repaired whose file the service does not have', 'server/commands/backup.ts', 'verifyBackup', 'repaired.length === lost.length', 'repair', BACKUP],
   ['trusts uploads to an earlier process', 'server/blobs/disk.ts', 'commitOne', 'blob.object.endsWith(ownSuffix)', 'true', 'test/blobs/disk.test.ts'],
   ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', 'bufferBody', 'assertExpected(received, expected) return received }', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],

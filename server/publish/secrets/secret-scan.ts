@@ -27,7 +27,7 @@ type SecretScanParts = Pick<Parts, 'log'> & {
 }
 
 /** Text with a content coding is scanned decoded. */
-type FileToScan = Pick<ManifestFile, 'path' | 'size' | 'contentType' | 'coded'> & { hash: string }
+export type FileToScan = Pick<ManifestFile, 'path' | 'size' | 'contentType' | 'coded'> & { hash: string }
 
 export interface FileContents {
   /** Or where they are in a file of this machine. */
@@ -89,7 +89,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
     const texts = files
-      .map((file) => ({ ...file, size: file.coded?.decodedSize ?? file.size }))
+      .map((file) => ({ ...file, size: Math.max(file.size, file.coded?.decodedSize ?? 0) }))
       .filter((file) => file.size > 0 && TEXT_TYPES.test(servedType(file)))
     const contents = new Map(texts.map((file) => [`${file.coded?.coding} ${file.hash}`, file])).values()
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
