@@ -413,9 +413,12 @@ async function publishOnce(
   plan: PublishPlan,
   found: FolderScan,
 ): Promise<PublishOutcome> {
-  const files = await readFiles(work, found.files)
+  const all = await readFiles(work, found.files)
+  const aliases = new Set(found.indexes.map(({ path }) => path))
   let current = plan
   for (let changes = 0; ; changes++) {
+    // The site that the user has chosen to add to may have its own.
+    const files = current.mode === 'merge' ? all.filter(({ path }) => !aliases.has(path)) : all
     try {
       const outcome = await publishFiles(work, current, files)
       return { files, merged: current.mode === 'merge', outcome }

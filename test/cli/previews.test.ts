@@ -294,7 +294,7 @@ describe('a folder that is watched', () => {
   })
 
   it('is added to a site whose other files the user has chosen to keep, whatever others publish', async () => {
-    using fixture = start(FILES)
+    using fixture = start({ 'site/index.htm': 'ours', 'site/a.txt': 'a' })
     const { cli } = fixture
     const client = await fixture.signIn()
     const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
@@ -316,7 +316,7 @@ describe('a folder that is watched', () => {
     stop.abort()
     await running
     const paths = (await client.details(slug)).files.map(({ path }) => path).sort()
-    assert.deepEqual(paths, ['a.txt', 'b', 'c', 'd', 'e', 'f', 'g.txt', 'index.html'], stderr)
+    assert.deepEqual(paths, ['a.txt', 'b', 'c', 'd', 'e', 'f', 'g.txt', 'index.htm', 'index.html'], stderr)
   })
 
   it('ends when the system watches no more folders, as later changes would be missed', async (t) => {
