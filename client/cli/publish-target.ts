@@ -106,7 +106,7 @@ export async function publishToSite(
       create: plan.create,
       baseVersionId,
       manifest: manifestDigest({ ...viewer, message, preview, baseVersionId: seenVersionId }, files, merge),
-      memory: createMemory(work, plan),
+      memory: createMemory(work, plan, plan.live && !strict),
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),
       signal: work.signal,
@@ -114,6 +114,7 @@ export async function publishToSite(
     })
     if (strict && !plan.live) assertNoWarnings(result, isDraft ? 'draft' : 'preview')
     const done = strict && plan.live ? await goLiveWithoutWarnings(work, plan, result) : result
+    if (strict && plan.live && slug !== undefined) createMemory(work, plan, true).remember(done.site)
     rememberLive(work, plan, done.published, merge)
     return done
   } catch (error) {
@@ -212,6 +213,7 @@ async function confirmNewSite(
 function createMemory(
   work: CommandContext,
   { folder, server, remembered, slug: named }: PublishPlan,
+  live: boolean,
 ): PublishMemory {
   const { siteMemory } = work
   let known = remembered
@@ -224,8 +226,9 @@ function createMemory(
       try {
         if (known?.slug === site.slug && !known.unlinked && isChangedElsewhere(known, stored))
           return rememberSite(work, folder, withoutPending(stored))
-        // Until something is published there, the folder keeps its site.
-        const unlinked = named !== undefined && site.pending !== undefined && stored?.slug !== site.slug
+        // Until a version of the named one is live, the folder keeps its site.
+        const isOther = named !== undefined && stored?.slug !== site.slug
+        const unlinked = isOther && (site.pending !== undefined || (stored !== undefined && !live))
         const seen = { ...(unlinked && { unlinked }), ...(liveVersionId && { liveVersionId }) }
         rememberSite(work, folder, { ...site, server, ...seen })
         known = siteMemory.find(folder, server)

@@ -178,7 +178,7 @@ async function watchPublished(
     return { files, versionId: outcome.published.versionId }
   }
   const publishAll = async (seen: string) => {
-    const remembered = work.siteMemory.find(plan.folder, plan.server)
+    const remembered = work.siteMemory.findNamed(site.slug, plan.server)
     const fixed = { name: undefined, password: undefined, baseVersionId: overwrites ? undefined : seen }
     const again = { ...plan, mode, slug: site.slug, remembered, asksOnConflict: false, ...fixed }
     return toPublished(await publishWithReread(work, again, scanOrThrow(plan.folder, again)))

@@ -110,7 +110,7 @@ function suggestNextStep({ published, site, remembered }: PublishSummary, progra
   if (published.preview) return `${program} promote ${quoteArgument(published.preview.name)}${option}`
   return site.claimToken === undefined
     ? `${program} restore ${quoteArgument(briefId(published.versionId))}${option}`
-    : `${program} publish`
+    : `${program} publish${option}`
 }
 
 /** ": 1 added, 2 changed, 3 unchanged," */

@@ -32,7 +32,7 @@ export async function resolveConflict(
 ): Promise<ConflictResolution> {
   const { currentVersionId } = (error.details ?? {}) as { currentVersionId?: string | null }
   const { server, key, folder, preview, asksOnConflict } = plan
-  const known = work.siteMemory.find(folder, server) ?? plan.remembered
+  const known = (plan.slug === undefined && work.siteMemory.find(folder, server)) || plan.remembered
   const slug = plan.slug ?? known?.slug
   if (preview !== undefined && !(await unlessMissing(work.connect(server, key).preview(slug!, preview))))
     return { baseVersionId: currentVersionId ?? undefined }

@@ -218,6 +218,26 @@ describe('publish', () => {
       assert.equal(server.log[0], 'POST /api/v1/publish/site-2/uploads/refresh')
       assert.deepEqual([siteOf('site'), siteOf('other')], ['site-2', 'site-2'])
     })
+
+    it('leaves the folder with its site when the version of another one is not live', async () => {
+      const { cli, server } = fixture
+      await fixture.publish()
+      fixture.signIn()
+      cli.write({ 'other/index.html': 'other' })
+      await cli.run(['publish', 'other'])
+      const publish = (option: string) => cli.run(['publish', 'site', '--site', 'site-2', option])
+      const site = () => cli.siteMemory.find(join(cli.cwd, 'site'))
+      assert.equal((await publish('--draft')).code, 0)
+      const warnings = [{ file: '_headers', message: 'is too long' }]
+      const version = { slug: 'site-2', siteUrl: ADDRESS.trim(), versionId: 'v', warnings }
+      server.reply(/finalize$/, [200, version])
+      assert.equal((await publish('--strict')).code, 6)
+      assert.deepEqual([site()?.slug, site()?.claimToken !== undefined], ['site-1', true])
+      server.intercept = () => false
+      cli.write({ 'site/style.css': 'changed' })
+      assert.equal((await publish('--strict')).code, 0)
+      assert.equal(site()?.slug, 'site-2')
+    })
   })
 
   describe('of files that change', () => {

@@ -55,6 +55,21 @@ describe('publish after another version went live', () => {
     assert.equal(await site.read('index.html'), 'theirs')
   })
 
+  it('says so of a named site, whatever site the folder has', async () => {
+    using site = start({ ...SITE, 'other/index.html': 'other' })
+    const { cli } = site
+    await cli.run(['publish', 'other'])
+    const client = await site.signIn()
+    const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
+    site.pass()
+    await publishElsewhere(client, slug, [['index.html', 'theirs']])
+    const run = await cli.run(['publish', 'other', '--site', slug, '--replace'])
+    assert.deepEqual([run.code, /by ann-\d+@example\.test/.test(run.stderr)], [7, true], run.stderr)
+    cli.write({ 'other/index.html': 'theirs' })
+    const same = await cli.run(['publish', 'other', '--site', slug, '--replace'])
+    assert.equal(same.code, 0, same.stderr)
+  })
+
   type Choice = [name: string, args: string[], typed: string[] | undefined, code: number, index: string]
   const choices: Choice[] = [
     ['overwrites it with --overwrite', ['--overwrite'], undefined, 0, 'mine'],

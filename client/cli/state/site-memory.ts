@@ -23,7 +23,7 @@ export interface RememberedSite extends StoredSite {
   server: string
   /** The live version that this folder last published or saw. */
   liveVersionId?: string | undefined
-  /** The folder is not that of this site, which has only a pending version from it. */
+  /** The folder is not that of this site, of which no version from it was live. */
   unlinked?: boolean
   /** Whether this user has published the folder as this site, linked it or claimed the site: only then has it more than names and a token. */
   isOwn: boolean
