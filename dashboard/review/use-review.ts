@@ -7,6 +7,9 @@ import { type Resource, useResource } from '../api/resource.ts'
 /** Minimum pause after a failure. */
 const RETRY_DELAY_MS = 5000
 
+/** Errors that tell nothing about who may see the review. */
+const TEMPORARY = /^(?:NETWORK|RATE_LIMITED|UNAVAILABLE|INTERNAL)$/
+
 export interface FollowedReview extends Resource<Review> {
   /** Of a known review. */
   api: SiteReview
@@ -20,9 +23,9 @@ export function useReview(
 ): FollowedReview {
   const review = useResource(`review/${key}`, load)
   const { error, loading } = review
-  // A reviewer signs in or out in another tab.
+  // A reviewer signs in or out in another tab, after which the review may be for others only.
   const last = useRef(review.value)
-  last.current = review.value ?? last.current
+  if (review.value || (error && !TEMPORARY.test(error.code))) last.current = review.value
   const { current: value } = last
   const api = value && apiOf(value)
   const isFollowed = value !== undefined && !error && !loading

@@ -278,6 +278,23 @@ test('a review page learns that its link was revoked', requiresBrowser, async ()
   assert.equal(await page.getByLabel('Comment', { exact: true }).inputValue(), 'And Sundays?')
 })
 
+test('a review for collaborators is shown until its reader signs out', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { review } = await startReview(owner)
+  const { versionId } = await review.get()
+  await review.decide({ decision: 'approved', versionId, note: 'From ten' })
+  const { url } = await review.createLink({ audience: 'collaborators' })
+  const { page } = owner
+  await page.goto(url)
+  await page.getByText('From ten').waitFor()
+  await page.context().clearCookies()
+  const tab = await page.context().newPage()
+  await tab.goto(web.url('/'))
+  await tab.evaluate(() => localStorage.removeItem('slipway.signed-in'))
+  await page.getByRole('alert').waitFor()
+  assert.equal(await page.getByText('From ten').count(), 0)
+})
+
 test(
   'a review of a deleted site continues when the site is restored, by a retry',
   requiresBrowser,
