@@ -18,11 +18,6 @@ export function findPending(manifest: string, slug: string | undefined): Pending
   )
 }
 
-/** Whether this tab has a pending version of a new site. */
-export function hasPendingNew(): boolean {
-  return readAll().some(({ isNew }) => isNew)
-}
-
 export function rememberPending(site: PendingSite): void {
   write([site, ...readAll().filter(({ slug }) => slug !== site.slug)].slice(0, MAX_PENDING))
 }

@@ -7,7 +7,6 @@ import { DropBox } from '../drop/drop-box.tsx'
 import { HAS_FOLDERS } from '../drop/file-pickers.tsx'
 import { beginJob } from '../drop/jobs.ts'
 import { anonymousTarget, FRONT_PLACE, setPageTarget } from '../drop/page-target.ts'
-import { hasPendingNew } from '../drop/pending-sites.ts'
 import { Button } from '../kit/button.tsx'
 import { updatedSite } from './updated-site.ts'
 
@@ -23,12 +22,6 @@ export function Dropzone() {
         phoneTitle="Choose files to publish"
         onPicked={(picked) => beginJob(FRONT_PLACE, picked, { kind: 'new' })}
       >
-        {hasPendingNew() && (
-          <p>
-            An upload was not finished.{' '}
-            {HAS_FOLDERS ? 'Drop the same folder or files' : 'Choose the same files'} again to resume it.
-          </p>
-        )}
         <Button variant="link" onClick={publishExample}>
           Try an example site
         </Button>
