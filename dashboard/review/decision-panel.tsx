@@ -38,7 +38,9 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
         <span class="quiet small">Version {shortId(versionId)}</span>
         <VerdictBadge decision={verdict} />
       </p>
-      {!last && verdict !== 'none' && <p class="small">In another review of the same content.</p>}
+      {!last && verdict !== 'none' && (
+        <p class="small">Earlier, or in another review, for the same content.</p>
+      )}
       {last && (
         <p class="small">
           <Author author={last.author} /> · <RelativeTime at={last.createdAt} />

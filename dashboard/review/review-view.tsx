@@ -18,7 +18,7 @@ import { useReview } from './use-review.ts'
 
 /** The reviews of a site: of its live version and of each of its previews. */
 export function ReviewView({ site }: { site: SiteDetails }) {
-  const { slug } = site
+  const { slug, requireApproval } = site
   const { query, route } = useLocation()
   const previews = useResource(`site/${slug}/previews`, () => slipway.previews(slug))
   const names = previews.value?.previews.map(({ name }) => name) ?? []
@@ -45,6 +45,11 @@ export function ReviewView({ site }: { site: SiteDetails }) {
       <div class="review-subject">
         <Choice
           label="Reviewed version"
+          hint={
+            requireApproval === 'collaborators' && chosen.value !== ''
+              ? 'To be promoted, it needs the approval of a collaborator.'
+              : undefined
+          }
           value={chosen.value}
           choices={choices}
           onChoose={(value) => route(`/sites/${slug}/review${value && `?preview=${value}`}`)}

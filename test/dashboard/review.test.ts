@@ -253,7 +253,14 @@ test(
     await review.decide({ decision: 'approved', versionId })
     const { page } = await openAsGuest((await other.createLink()).url)
     await page.getByText('Approved', { exact: true }).waitFor()
-    await page.getByText('In another review of the same content.').waitFor()
+    await page.getByText('Earlier, or in another review, for the same content.').waitFor()
+    const { page: own } = owner
+    await own.goto(web.url(`/sites/${slug}/review?preview=autumn`))
+    await own.getByText('Approved', { exact: true }).waitFor()
+    assert.equal(await own.getByText('the approval of a collaborator').count(), 0)
+    await owner.client.setMetadata(slug, { requireApproval: 'collaborators' })
+    await own.reload()
+    await own.getByText('To be promoted, it needs the approval of a collaborator.').waitFor()
     web.service.clock.now += MINUTE_MS
     await other.decide({ decision: 'changes-requested', versionId: (await other.get()).versionId })
     assert.equal((await review.get()).decision, 'changes-requested')
