@@ -13,9 +13,12 @@ export const NAME_OPTION: CommandOption = {
   help: 'Name of the site, as in NAME.example.com (needs an account)',
 }
 
+/** The first label of the address of a site, which commands print. */
+const ADDRESS = /^(?:https?:\/\/)?([a-z0-9-]+)\.[^\s.]/i
+
 /** Throws a UsageError for what cannot be the name of a site. */
 export function assertIsName(name: string): void {
-  const similar = toName(name)
+  const similar = toName(ADDRESS.exec(name)?.[1] ?? name)
   if (similar === name) return
   const rule = `A name has ${MIN_NAME_LENGTH} to ${MAX_NAME_LENGTH} lowercase letters, digits and single hyphens`
   const hint = similar === undefined ? [] : [`Did you mean: --site ${similar}`]

@@ -202,12 +202,17 @@ describe('publish', () => {
     const publish = (...args: string[]) => cli.run(['publish', 'site', ...args])
     const byName = ['--site', 'corner-bakery', '--create']
     assert.match((await publish(...byName)).stderr, /Choosing a name needs an account\n.*slipway login/)
-    const impossible = await publish('--site', 'Bad Name')
-    assert.equal(impossible.code, 2)
-    assert.match(
-      impossible.stderr,
-      /^Error: "Bad Name" is not the name of a site\n.*\n {2}Did you mean: --site bad-name\n$/,
-    )
+    for (const [impossible, similar] of [
+      ['Bad Name', 'bad-name'],
+      ['http://bakery.sites.test:8080/', 'bakery'],
+      ['bakery.sites.test', 'bakery'],
+    ]) {
+      const { code, stderr } = await publish('--site', impossible!)
+      assert.equal(code, 2)
+      const [what, , meant] = stderr.split('\n')
+      assert.equal(what, `Error: "${impossible}" is not the name of a site`)
+      assert.equal(meant, `  Did you mean: --site ${similar}`)
+    }
     const client = await fixture.signIn()
     for (const args of [['--create'], [...byName, '--new'], [...byName, '--name', 'x']])
       assert.equal((await publish(...args)).code, 2, args.join(' '))
