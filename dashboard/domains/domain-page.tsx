@@ -32,9 +32,9 @@ export function DomainPage({ record, known }: DomainPageProps) {
   const check = useAction(async () => {
     const checked = await slipway.checkDomain(domain)
     known.put(checked)
-    // The server repeats a result that is a few seconds old.
+    // The server repeats a result that is a few seconds old, and while it makes many other checks.
     if (checkedAt !== null && checked.checkedAt === checkedAt)
-      showToast('Checked a moment ago. You can check again in a few seconds.')
+      showToast('Not checked again. Try again in a few seconds.')
   })
   const isActive = status === 'active'
   return (

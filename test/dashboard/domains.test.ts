@@ -96,7 +96,7 @@ describe('the domains page', requiresBrowser, () => {
     await put(owner, 'www.garden.test', findings([PROXY], false))
     await state(page, 'One record is correct. Waiting for the TXT record').waitFor()
     await button(page, 'Check now').click()
-    await page.getByText('Checked a moment ago. You can check again in a few seconds.').waitFor()
+    await page.getByText('Not checked again. Try again in a few seconds.').waitFor()
     const { now } = web.service.clock
     const issued = { issuedAt: now, notBefore: now, notAfter: now + 90 * DAY_MS, renewAt: now + 60 * DAY_MS }
     await operator.store.write('relaxed', {}, ({ rows }) =>
