@@ -14,7 +14,7 @@ export interface SlipwayOptions {
   client?: string | undefined
   /** The HTTP transport; `fetch` by default. */
   send?: Transport | undefined
-  /** Aborts every call of this client. */
+  /** Aborts every call of this client that has no other signal. */
   signal?: AbortSignal | undefined
   /** Clock and randomness of retries. */
   retryPolicy?: RetryPolicy | undefined

@@ -29,16 +29,13 @@ export interface FolderResult extends PublishResult {
  * read.
  */
 export async function publishFolder(
-  slipway: Pick<Slipway, 'publish' | 'limits' | 'with'>,
+  slipway: Pick<Slipway, 'publish' | 'limits' | 'with' | 'signal'>,
   path: string,
   { secrets, ...options }: FolderOptions = {},
 ): Promise<FolderResult> {
-  const { claimToken, merge, signal, slug, name, update } = options
+  const { claimToken, merge, signal = slipway.signal, slug, name, update } = options
   const found = scanFolder(path, { secrets, merge })
-  const caller = slipway.with({
-    ...(signal && { signal }),
-    ...(claimToken !== undefined && { key: undefined }),
-  })
+  const caller = slipway.with({ signal, ...(claimToken !== undefined && { key: undefined }) })
   assertPublishable(await exceededLimits(caller, found.files, slug ?? (update ? name : undefined)))
   const files = await digestAll(found.files, { signal })
   return { ...(await slipway.publish({ ...options, files })), skipped: found.excluded }

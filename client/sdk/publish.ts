@@ -54,6 +54,7 @@ export interface PublishOptions extends SiteMetadata {
   concurrency?: number | undefined
   /** Fingerprints from SECRET_DETECTED of secrets that may be public. */
   allowSecrets?: string[] | undefined
+  /** In place of the client's. */
   signal?: AbortSignal | undefined
   /** Called once the version is staged and before the first upload: the time to store its id. */
   onStaged?: ((staged: StagedVersion) => void | Promise<void>) | undefined

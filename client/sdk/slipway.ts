@@ -162,6 +162,11 @@ export class Slipway {
     this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy
   }
 
+  /** That of the options. */
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal
+  }
+
   /** The same client with changed options. */
   with(change: Partial<SlipwayOptions>): Slipway {
     return new Slipway({ ...this.#options, ...change })
@@ -175,7 +180,7 @@ export class Slipway {
   async publish(options: PublishOptions): Promise<PublishResult> {
     // Half of the code of the SDK, which most pages of the dashboard do not need.
     const { publish } = await import('./publish.ts')
-    const { signal = this.#options.signal } = options
+    const { signal = this.signal } = options
     return publish(this, { ...options, signal }, this.#retryPolicy)
   }
 
@@ -569,7 +574,7 @@ export class Slipway {
    * The record now and after every change, as one request; ends when the server closes the stream. NOT_FOUND
    * when the domain is removed. `signal` replaces the client's.
    */
-  async *domainEvents(domain: string, signal = this.#options.signal): AsyncGenerator<DomainRecord> {
+  async *domainEvents(domain: string, signal = this.signal): AsyncGenerator<DomainRecord> {
     const request = this.with({ signal }).#request('followDomain', { params: { domain } })
     yield* parseRecords(readBytes(await sendRequest(this.#send, request, this.#retryPolicy.now), request))
   }
@@ -669,7 +674,7 @@ export class Slipway {
     headers: Record<string, string>,
     carried: { body?: RequestBody } & UploadOptions,
   ): HttpRequest {
-    const { signal } = this.#options
+    const { signal } = this
     return { method, url, headers, ...carried, ...(signal && { signal }) }
   }
 }

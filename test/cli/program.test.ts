@@ -187,6 +187,15 @@ test('the SDK publishes a folder without files only with an error that names it'
   await assert.rejects(published, { code: 'VALIDATION_ERROR', message: /site has no files to publish$/ })
 })
 
+test('the SDK reads no folder when its client is aborted', async () => {
+  using cli = new CliHarness()
+  cli.write({ 'site/index.html': 'home' })
+  const slipway = new Slipway({ baseUrl: 'http://127.0.0.1:1', signal: AbortSignal.abort() })
+  const published = publishFolder(slipway, join(cli.cwd, 'site'))
+  rmSync(join(cli.cwd, 'site/index.html'))
+  await assert.rejects(published, { name: 'AbortError' })
+})
+
 test('the SDK imports nothing of Node, so that it runs in a browser', () => {
   const found = importsFrom(join(root, 'client/sdk/slipway.ts'))
   const packages = [...found].filter((name) => !name.startsWith('/'))

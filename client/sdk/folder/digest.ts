@@ -45,6 +45,7 @@ export async function digestAll(files: FoundFile[], options: DigestOptions = {})
 /** For small files consecutive synchronous calls are faster than any concurrency. */
 async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, options: DigestOptions) {
   let bytesSinceYield = 0
+  options.signal?.throwIfAborted()
   for (const file of files) {
     const bytes = readWhole(file.path, file.source)
     const hash = createHash('sha256').update(bytes).digest('hex')
