@@ -1,7 +1,7 @@
 import type { FileLimits } from '../../protocol/api/publish.schema.ts'
 import { type NamedFile, validateFolder } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { mayPass } from './retry.ts'
+import { isTransient } from './retry.ts'
 
 /**
  * Files and bytes up to which the limits are not asked for: reading them takes less time than a request, and the response
@@ -25,8 +25,8 @@ export async function askLimits(
   try {
     return await client.limits(site)
   } catch (error) {
-    // The publish itself may still be admitted, and repeats what fails for a time.
-    if (mayPass(error)) return undefined
+    // A server that answers may still admit the publish, which repeats such requests.
+    if (isTransient(error) && error.code !== 'NETWORK') return undefined
     throw error
   }
 }

@@ -96,6 +96,6 @@ export function mayPass(error: unknown): error is SlipwayError {
 }
 
 /** Whether the same request may succeed soon, although nothing else changes. */
-function isTransient(error: unknown): error is SlipwayError {
+export function isTransient(error: unknown): error is SlipwayError {
   return isSlipwayError(error) && (error.code === 'NETWORK' || TRANSIENT_STATUS.has(error.status))
 }

@@ -432,6 +432,15 @@ describe('the client', () => {
     assert.equal(await askLimits(fixture.slipway, [{ size: 1e9 }]), undefined)
   })
 
+  for (const [code, reply] of [
+    ['NETWORK', 'cut'],
+    ['BAD_ANSWER', [200, 'Welcome']],
+  ] as const)
+    it(`ends with ${code} before a large folder is read`, async () => {
+      fixture.server.reply(/\/limits$/, reply === 'cut' ? reply : [...reply])
+      await assert.rejects(askLimits(fixture.slipway, [{ size: 1e9 }]), { code })
+    })
+
   it('repeats a finalize whose response is lost', async () => {
     fixture.server.reply(/\/finalize$/, 'cut', 1)
     const { slug } = await fixture.publish({ files: ONE })
