@@ -2,7 +2,7 @@ import { openSite } from './account.ts'
 import { type Command, SITE_OPTIONS, stringOption } from './command.ts'
 import { resolvePreview, toUnknownPreview } from './previews.ts'
 import { reportRestored } from './restore.ts'
-import { describeVersion, findVersionId } from './version-id.ts'
+import { describeVersion } from './version-id.ts'
 
 /** `slipway promote [preview]` */
 export const promote: Command = {
@@ -21,10 +21,14 @@ preview shows another one. On a terminal, leave the preview out to choose from a
     const site = await openSite(work, options)
     const { slug, slipway } = site
     const name = await resolvePreview(work, () => slipway.previews(slug), typed)
-    const expected = stringOption(options, 'version')
+    const expected = stringOption(options, 'version')?.toLowerCase()
     const { versions } = await slipway.versions(slug)
-    const versionId = expected && (await findVersionId(work, versions, expected))
-    const promoted = await slipway.promote(slug, name, versionId).catch((error: unknown) => {
+    const promote = async () => {
+      const shown = expected && (await slipway.preview(slug, name)).versionId
+      // The server refuses the start of another id, too.
+      return slipway.promote(slug, name, shown?.startsWith(expected!) ? shown : expected)
+    }
+    const promoted = await promote().catch((error: unknown) => {
       throw toUnknownPreview(work, error)
     })
     const version = describeVersion(promoted.versionId, work.retryPolicy.now(), versions)
