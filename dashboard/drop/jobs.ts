@@ -47,10 +47,10 @@ export function endJob(place: string): void {
   job.value = undefined
 }
 
-/** Keeps the job of a site that was renamed. */
+/** Keeps the job of a site that was renamed, unless an upload to its new name has begun. */
 export function moveJob(from: string, to: string): void {
   const { value } = jobAt(from)
-  if (!value) return
+  if (!value || isBusyAt(to)) return
   jobAt(to).value = value
   jobAt(from).value = undefined
 }

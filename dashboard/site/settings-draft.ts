@@ -40,12 +40,12 @@ export function removeSaved(slug: string, saved: SettingsDraft): void {
   confirmUnloadOfDrafts()
 }
 
-/** Keeps the draft of a site that was renamed. */
+/** Keeps the draft of a site that was renamed, beneath what was changed under its new name. */
 export function moveDraft(from: string, to: string): void {
   const draft = settingsDraft(from).value
   if (!hasChanges(draft)) return
   setDraft(from, {})
-  setDraft(to, draft)
+  setDraft(to, { ...draft, ...settingsDraft(to).value })
 }
 
 /** Replaces the draft, such as by an empty one. */

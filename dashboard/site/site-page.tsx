@@ -113,7 +113,7 @@ function usePresentName(slug: string, present: string | undefined, view: string)
     moveJob(slug, present)
     // The site may get this name back.
     invalidate(`site/${slug}`)
-    route(`/sites/${present}${view && `/${view}`}${location.search}`, true)
+    route(`/sites/${present}${view && `/${view}`}${location.search}${location.hash}`, true)
   }, [present])
 }
 

@@ -381,18 +381,23 @@ describe('the dashboard', requiresBrowser, () => {
     const paths = async () => (await owner.client.details(site.slug)).files.map(({ path }) => path)
     assert.deepEqual(await paths(), ['style.css'])
 
-    await page.getByRole('link', { name: 'Sites' }).first().click()
+    await page.goto(web.url('/sites'))
     await dropOn(page, '.site-list h2:has-text("Harbour")', disk.file('row/index.html', PAGE))
     await page.getByRole('button', { name: 'Replace everything' }).click()
     await page.getByText('1 file added, 1 file removed.').waitFor()
     assert.deepEqual(await paths(), ['index.html'])
 
     await owner.client.renameSite(site.slug, 'harbour-renamed')
-    await page.goto(web.url(`/sites/${site.slug}/files?from=bookmark`))
-    await page.waitForURL(web.url('/sites/harbour-renamed/files?from=bookmark'))
+    await follow(page, '/sites/harbour-renamed')
     await page.getByRole('heading', { name: 'Harbour café', level: 1 }).waitFor()
-    await dropOn(page, 'header', style)
+    const first = await holdUploads(page)
+    await dropOn(page, 'header', disk.file('first/style.css', 'first'))
     await page.getByRole('button', { name: 'Add to the site' }).click()
+    await first.first
+    await follow(page, `/sites/${site.slug}/files?from=bookmark#files`)
+    await page.waitForURL(web.url('/sites/harbour-renamed/files?from=bookmark#files'))
+    await page.getByRole('button', { name: 'Cancel' }).waitFor()
+    first.release()
     await page.getByText('1 file added, 1 unchanged.').waitFor()
 
     const uploads = await holdUploads(page)
@@ -473,4 +478,14 @@ async function copyPicture(): Promise<void> {
 
 function isBundle(request: Request): boolean {
   return request.headers()['content-type'] === 'application/x-tar'
+}
+
+/** Opens a path of the dashboard as a link does, without loading the page again. */
+async function follow(page: Page, path: string): Promise<void> {
+  await page.evaluate((href) => {
+    const link = Object.assign(document.createElement('a'), { href })
+    document.body.append(link)
+    link.click()
+    link.remove()
+  }, path)
 }
