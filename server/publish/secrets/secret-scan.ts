@@ -89,8 +89,8 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
     const texts = files
+      .filter((file) => (file.coded?.decodedSize ?? file.size) > 0 && TEXT_TYPES.test(servedType(file)))
       .map((file) => ({ ...file, size: Math.max(file.size, file.coded?.decodedSize ?? 0) }))
-      .filter((file) => file.size > 0 && TEXT_TYPES.test(servedType(file)))
     const contents = new Map(texts.map((file) => [`${file.coded?.coding} ${file.hash}`, file])).values()
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
     if (large) throw tooLarge(large)
