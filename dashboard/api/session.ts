@@ -46,6 +46,18 @@ export function confirmSignedIn(): void {
   isUnproven = false
 }
 
+/** Calls what drops the input of a user when another one signs in: the same one may return after a session has expired. */
+export function onOtherUser(drop: () => void): void {
+  let owner = signedInAs.value
+  signedInAs.subscribe(() => {
+    const { value: email } = signedInAs
+    if (email === null || email === owner) return
+    // A guest keeps the input.
+    if (owner !== null) drop()
+    owner = email
+  })
+}
+
 /**
  * A call was rejected. Whether the browser did not keep the cookie of a fresh sign-in: signing in again would
  * not help, and the user counts as signed out.

@@ -12,15 +12,15 @@ import { handleSubmit, useAction } from '../api/action.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
+import { useKeptInput } from '../kit/kept-input.ts'
 import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { showToast } from '../kit/toast.tsx'
-import { useUnsaved } from '../kit/unsaved.ts'
 import { DecisionPanel } from './decision-panel.tsx'
 import type { FromFrame, Mark } from './port.ts'
 import { ReviewFrame } from './review-frame.tsx'
 import { rememberName, reviewerName } from './reviewer-name.ts'
-import { ThreadCard } from './thread-card.tsx'
+import { hasReply, ThreadCard } from './thread-card.tsx'
 import { type FollowedReview, withThread } from './use-review.ts'
 
 const WIDTHS = [
@@ -130,7 +130,7 @@ function useDesk(props: DeskProps) {
   const [requested, request] = useState({ path: start, count: 0 })
   const [path, setPath] = useState(start)
   const [commenting, setCommenting] = useState(false)
-  const [place, setPlace] = useState<ReviewPlace | undefined>(undefined)
+  const comment = useComment(review)
   const [selected, select] = useState<{ id: string; count: number } | undefined>(undefined)
   const [filter, setFilter] = useState<Filter>('open')
   const script = useScriptCheck(`${shown.frame.url} ${requested.path} ${requested.count}`)
@@ -154,7 +154,7 @@ function useDesk(props: DeskProps) {
     } else if (message.type === 'place') {
       // The page can send places whenever it wants to.
       if (!commenting) return
-      setPlace(message.place)
+      comment.put(message.place)
       setCommenting(false)
     } else if (message.type === 'cancel') setCommenting(false)
     else if (message.type === 'link') {
@@ -166,10 +166,10 @@ function useDesk(props: DeskProps) {
     } else void report(message, path)
   }
   const add = async (text: string) => {
-    const thread = await api.createThread({ versionId, place: place!, text, ...named })
+    const thread = await api.createThread({ versionId, place: comment.place!, text, ...named })
     onThread(thread)
     select({ id: thread.id, count: 1 })
-    setPlace(undefined)
+    comment.put(undefined)
     setFilter('open')
   }
   const change = async (thread: ReviewThread, given: ThreadChange) =>
@@ -180,7 +180,7 @@ function useDesk(props: DeskProps) {
   }
   const canWrite = !isOver && (review.role !== 'guest' || guestName !== '')
   return {
-    ...{ requested, path, commenting, setCommenting, place, setPlace, selected, filter, setFilter },
+    ...{ requested, path, commenting, setCommenting, comment, selected, filter, setFilter },
     ...{ script, canWrite, open, back, receive, add, change, decide },
   }
 }
@@ -188,7 +188,7 @@ function useDesk(props: DeskProps) {
 function Desk(props: DeskProps) {
   const { review, shown, isOver } = props
   const desk = useDesk(props)
-  const { path, commenting, place, selected, canWrite, requested } = desk
+  const { path, commenting, comment, selected, canWrite, requested } = desk
   const commentOnPage = () => desk.receive({ type: 'place', place: wholePage(path, frame.current!) })
   const [width, setWidth] = useState<number | undefined>(undefined)
   const frame = useRef<HTMLIFrameElement>(null)
@@ -226,9 +226,7 @@ function Desk(props: DeskProps) {
       <aside class="stack review-side" aria-label="Comments and decision">
         <DecisionPanel {...{ review, canWrite, versionId: shown.versionId }} onDecide={desk.decide} />
         {isOver && <p>You can no longer comment here. Your text stays until you leave the page.</p>}
-        {place && (
-          <Composer {...{ place, canWrite }} onSend={desk.add} onCancel={() => desk.setPlace(undefined)} />
-        )}
+        {comment.place && <Composer {...{ comment, canWrite }} onSend={desk.add} />}
         <ThreadList
           {...{ review, labels, canWrite, filter: desk.filter, selectedId: selected?.id }}
           onFilter={desk.setFilter}
@@ -390,22 +388,38 @@ function useScriptCheck(src: string) {
   return { silence, expect, confirm, admit: () => setSilence('blocked') }
 }
 
-interface ComposerProps {
-  place: ReviewPlace
-  canWrite: boolean
-  onSend: (text: string) => Promise<void>
-  onCancel: () => void
+/** The comment that is being written. */
+function useComment({ slug, preview }: Review) {
+  const [kept, keep] = useKeptInput<{ place: ReviewPlace; text: string }>(`comment/${slug}/${preview ?? ''}`)
+  const [place, setPlace] = useState(kept?.place)
+  const text = kept?.text ?? ''
+  const set = (place: ReviewPlace | undefined, text: string) => {
+    setPlace(place)
+    keep(place && text !== '' ? { place, text } : undefined)
+  }
+  return {
+    place,
+    text,
+    write: (text: string) => set(place, text),
+    put: (place: ReviewPlace | undefined) => set(place, text),
+  }
 }
 
-function Composer({ place, canWrite, onSend, onCancel }: ComposerProps) {
-  const [text, write] = useState('')
+interface ComposerProps {
+  comment: ReturnType<typeof useComment>
+  canWrite: boolean
+  onSend: (text: string) => Promise<void>
+}
+
+function Composer({ comment: { place, text, write, put }, canWrite, onSend }: ComposerProps) {
   const box = useRef<HTMLTextAreaElement>(null)
   const send = useAction(() => onSend(text.trim()))
-  useUnsaved(text.trim() !== '')
-  useEffect(() => box.current?.focus(), [])
+  useEffect(() => {
+    if (text === '') box.current?.focus()
+  }, [])
   return (
     <form class="stack tight composer" onSubmit={handleSubmit(send)}>
-      {place.text !== '' && (
+      {place?.text && (
         <p class="quote small">
           <bdi>{place.text}</bdi>
         </p>
@@ -416,7 +430,7 @@ function Composer({ place, canWrite, onSend, onCancel }: ComposerProps) {
         <Button variant="main" busy={send.busy} disabled={!canWrite || text.trim() === ''}>
           Add comment
         </Button>
-        <Button onClick={onCancel}>Cancel</Button>
+        <Button onClick={() => put(undefined)}>Cancel</Button>
       </div>
     </form>
   )
@@ -438,7 +452,7 @@ function ThreadList(props: ThreadListProps) {
   const { review, filter, labels, canWrite, selectedId, onFilter, onOpen, onChange } = props
   const filterOf = ({ status, outdated }: ReviewThread): Filter =>
     status === 'open' && outdated ? 'outdated' : status
-  const wanted = review.threads.filter((thread) => filterOf(thread) === filter)
+  const wanted = review.threads.filter((thread) => filterOf(thread) === filter || hasReply(thread))
   const pages = Map.groupBy(wanted, ({ place }) => place.path)
   const count = (one: Filter) => review.threads.filter((thread) => filterOf(thread) === one).length
   return (

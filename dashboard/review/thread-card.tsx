@@ -4,10 +4,10 @@ import { MAX_COMMENT_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea } from '../kit/field.tsx'
+import { hasKeptInput, useKeptInput } from '../kit/kept-input.ts'
 import { ErrorNotice, useFocusAround } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { useUnsaved } from '../kit/unsaved.ts'
 
 interface ThreadCardProps {
   thread: ReviewThread
@@ -20,16 +20,23 @@ interface ThreadCardProps {
   onChange: (change: ThreadChange) => Promise<void>
 }
 
+const replyTo = ({ id }: ReviewThread) => `reply/${id}`
+
+/** Whether a reply is being typed. */
+export function hasReply(thread: ReviewThread): boolean {
+  return hasKeptInput(replyTo(thread))
+}
+
 /** A thread: its place, its comments, and what can be done with it. */
 export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onChange }: ThreadCardProps) {
   const { status, outdated, place, comments } = thread
   const card = useCard(isSelected)
-  const [text, write] = useState('')
+  const [text = '', write] = useKeptInput<string>(replyTo(thread))
+  const [wasOpen] = useState(text !== '')
   const reply = useAction(async () => {
     await onChange({ text: text.trim() })
-    write('')
+    write(undefined)
   })
-  useUnsaved(text.trim() !== '')
   const turn = useAction(() => onChange({ status: status === 'open' ? 'resolved' : 'open' }))
   return (
     <li ref={card} tabIndex={-1} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>
@@ -60,9 +67,14 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
         </div>
       ))}
       <ErrorNotice error={turn.error} />
-      {isSelected && (
+      {(isSelected || wasOpen) && (
         <form class="stack tight" onSubmit={handleSubmit(reply)}>
-          <TextArea label="Reply" value={text} maxLength={MAX_COMMENT_LENGTH} onWrite={write} />
+          <TextArea
+            label="Reply"
+            value={text}
+            maxLength={MAX_COMMENT_LENGTH}
+            onWrite={(text) => write(text || undefined)}
+          />
           <ErrorNotice error={reply.error} />
           <p>
             <Button busy={reply.busy} disabled={!canWrite || text.trim() === ''}>

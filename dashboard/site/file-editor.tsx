@@ -11,12 +11,12 @@ import { Button } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
+import { useKeptInput } from '../kit/kept-input.ts'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { SecretList } from '../kit/secret-list.tsx'
 import { isShortcut } from '../kit/shortcut.ts'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { useUnsaved } from '../kit/unsaved.ts'
 import { publishChange } from './publish-change.ts'
 import { readFile } from './read-file.ts'
 import { formatAuthor, listChanges, madeAt } from './version-labels.ts'
@@ -42,12 +42,8 @@ interface FileEditorProps {
 /** Edits a text file. Saving publishes a version. */
 export function FileEditor({ site, file: { path, contentType }, onLive, onClose: leave }: FileEditorProps) {
   const { slug } = site
-  // Another version of this page may go live while the text is edited.
-  const [versionId] = useState(site.currentVersionId)
-  const key = `site/${slug}/text/${versionId}/${path}`
-  const original = useResource(key, () => readText(slug, path, versionId!))
+  const { original, versionId, text, isChanged, write, forget } = useEditedText(site, path)
   const { value } = original
-  const { text, isChanged, write, forget } = useEditedText(key, value?.text)
   const onClose = () => {
     forget()
     leave()
@@ -100,20 +96,28 @@ export function FileEditor({ site, file: { path, contentType }, onLive, onClose:
   )
 }
 
-/** Changed texts by the keys of their originals: the back button of the browser leaves the editor without a question. */
-const unsaved = new Map<string, string>()
-signedInAs.subscribe(() => unsaved.clear())
+interface ChangedText {
+  /** The version with the original. */
+  versionId: string | null
+  text: string
+}
 
-function useEditedText(key: string, original: string | undefined) {
-  const [written, setWritten] = useState(unsaved.get(key))
-  const text = written ?? original ?? ''
-  const isChanged = original !== undefined && text !== original
-  useUnsaved(isChanged)
-  const write = (text: string) => {
-    unsaved.set(key, text)
-    setWritten(text)
+/** A text, which is kept when the back button of the browser leaves the editor without a question. */
+function useEditedText({ slug, currentVersionId }: SiteDetails, path: string) {
+  const [changed, keep] = useKeptInput<ChangedText>(`text/${slug}/${path}`)
+  // Another version of this page may go live while the text is edited.
+  const [versionId] = useState(changed ? changed.versionId : currentVersionId)
+  const key = `site/${slug}/text/${versionId}/${path}`
+  const original = useResource(key, () => readText(slug, path, versionId!))
+  const saved = original.value?.text
+  return {
+    original,
+    versionId,
+    text: changed?.text ?? saved ?? '',
+    isChanged: changed !== undefined,
+    write: (text: string) => keep(text === saved ? undefined : { versionId, text }),
+    forget: () => keep(undefined),
   }
-  return { text, isChanged, write, forget: () => unsaved.delete(key) }
 }
 
 /** Saves with Ctrl+S or Command+S, for which the browser would save the page. */

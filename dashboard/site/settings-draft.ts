@@ -1,5 +1,5 @@
 import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
-import { signedInAs } from '../api/session.ts'
+import { onOtherUser } from '../api/session.ts'
 import { Signal } from '../api/signal.ts'
 import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
 
@@ -95,12 +95,4 @@ function confirmUnload(event: BeforeUnloadEvent): void {
   event.preventDefault()
 }
 
-let owner = signedInAs.value
-
-// The same user may sign in again after a session has expired.
-signedInAs.subscribe(() => {
-  const { value: email } = signedInAs
-  if (email === null || email === owner) return
-  owner = email
-  discardDrafts()
-})
+onOtherUser(discardDrafts)

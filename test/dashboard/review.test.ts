@@ -269,6 +269,33 @@ test(
   },
 )
 
+test('text that is typed in a review stays when others resolve and publish', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { slug, review, link } = await startReview(owner)
+  const { page } = await openAsGuest(link)
+  const place = { path: '/', selector: 'body', text: '', before: '', after: '', width: 9, height: 9 }
+  const { versionId } = await review.get()
+  const { id } = await review.createThread({ versionId, place, text: 'Too long' })
+  await page.getByRole('button', { name: 'Show comment 1' }).click()
+  await page.getByLabel('Reply').fill('Shorter')
+  await page.getByRole('button', { name: 'Comment', exact: true }).click()
+  await page.getByRole('button', { name: 'Comment on the whole page' }).click()
+  await page.getByLabel('Comment', { exact: true }).fill('Too bright')
+  await review.addToThread(id, { status: 'resolved' })
+  await page.getByRole('button', { name: 'Resolved 1' }).waitFor()
+  await owner.client.publish({ slug, files: files('Pay'), preview: 'spring' })
+  await page.getByRole('button', { name: 'Show it' }).click()
+  await frameOf(page).getByRole('button', { name: 'Pay' }).waitFor()
+  assert.equal(await page.getByLabel('Comment', { exact: true }).inputValue(), 'Too bright')
+  await page.getByRole('button', { name: 'Reply' }).click()
+  await page.getByText('Shorter').and(page.locator('bdi')).waitFor()
+  await asksBeforeClosing(page)
+  await page.getByRole('button', { name: 'Add comment' }).click()
+  await page.getByText('Too bright').and(page.locator('bdi')).waitFor()
+  await page.reload()
+  await page.getByRole('button', { name: 'Open 1' }).waitFor()
+})
+
 test('a review page learns that its link was revoked', requiresBrowser, async () => {
   const { owner } = await web.asOwner()
   const { review, link } = await startReview(owner)

@@ -310,9 +310,8 @@ describe('a site', requiresBrowser, () => {
     const contents = { 'index.html': '<h1>Old</h1>\r\n<p>text</p>', 'b.bin': 'b' }
     const { page, owner } = await web.asOwner()
     const files = toFiles(contents)
-    const { slug, siteUrl } = await owner.client.publish({
-      files: files.with(1, { ...files[1]!, contentType: 'text/x-log' }),
-    })
+    const log = { contentType: 'text/x-log' }
+    const { slug, siteUrl } = await owner.client.publish({ files: files.with(1, { ...files[1]!, ...log }) })
     await page.goto(web.url(`/sites/${slug}`))
     await page.getByRole('link', { name: 'Files' }).click()
     const act = async (path: string, name: string) => {
@@ -336,9 +335,18 @@ describe('a site', requiresBrowser, () => {
     await owner.assertReadable()
     await asksBeforeClosing(page)
     await page.goBack()
+    // The session has ended in another tab, and begins again.
+    await page.evaluate((email) => {
+      for (const newValue of [null, email])
+        dispatchEvent(new StorageEvent('storage', { key: 'slipway.signed-in', newValue }))
+    }, owner.email)
+    contents['b.bin'] = 'c'
+    const other = { ...toFiles(contents)[1]!, ...log }
+    await owner.client.publish({ slug, files: [other], merge: true })
     await page.goForward()
     await edit('index.html')
     await page.keyboard.press('ControlOrMeta+s')
+    await page.getByRole('button', { name: 'Save anyway' }).click()
     await page.getByText('index.html saved.').waitFor()
     assert.equal(await visited(siteUrl), '<h1>New</h1>\r\n<p>text</p>')
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -374,7 +382,7 @@ describe('a site', requiresBrowser, () => {
     assert.deepEqual([text, headers['content-type']], ['bb', 'text/x-log'])
     await panel.getByRole('button', { name: 'Undo' }).click()
     await undone(page).waitFor()
-    assert.equal(await visited(`${siteUrl}b.bin`), 'b')
+    assert.equal(await visited(`${siteUrl}b.bin`), contents['b.bin'])
     assert.deepEqual(await paths(), ['b.bin', 'index.html', 'notes/c.txt', 'notes/empty.txt'])
     await edit('index.html')
     await content.fill(makeSecret())
