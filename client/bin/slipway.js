@@ -22,8 +22,9 @@ const { argv, env, stdin, stdout, stderr } = process
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 
-// A closed pipe is a success; an address that could not be written is a failure.
-stdout.on('error', ({ code }) => process.exit(code === 'EPIPE' ? 0 : 1))
+// A closed pipe changes no result; an address that could not be written is a failure. Notes are no result.
+stdout.on('error', ({ code }) => process.exit(code === 'EPIPE' ? process.exitCode : 1))
+stderr.on('error', () => {})
 
 process.exitCode = await main({
   args: argv.slice(2),

@@ -146,12 +146,19 @@ describe('the installed program', () => {
     })
   }
 
-  it('fails when stdout cannot be written, and not when its reader has closed it', () => {
+  it('fails when stdout cannot be written, and has its own result when a reader has closed its pipes', () => {
     const program = [process.execPath, join(installed, 'bin/slipway.js')]
     const { status } = spawnSync('sh', ['-c', '"$0" "$@" help > /dev/full', ...program])
     assert.equal(status, 1)
     const closed = spawnSync('sh', ['-c', '{ "$0" "$@" help; echo $? >&2; } | head -n 0', ...program])
     assert.equal(closed.stderr.toString(), '0\n')
+    for (const unheard of [
+      '{ "$0" "$@" 2>/dev/null; echo $? >&2; } | head -n 0',
+      '{ { "$0" "$@" >/dev/null; echo $? >&3; } 2>&1 | head -n 0; } 3>&2',
+    ]) {
+      const failed = spawnSync('sh', ['-c', unheard, ...program, 'help', 'nothing', '--json'])
+      assert.equal(failed.stderr.toString(), '2\n')
+    }
   })
 
   interface Setting {
