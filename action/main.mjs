@@ -1,4 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs'
+import http from 'node:http'
 import { downloadClient } from './client.mjs'
 import { updateComment } from './comment.mjs'
 import { repeat, request } from './request.mjs'
@@ -7,6 +8,8 @@ const { env } = process
 
 /** Publishes the folder, or deletes the preview of a closed pull request. */
 async function run() {
+  // Since Node 24.14.
+  http.setGlobalProxyFromEnv?.()
   const server = requireInput('server').replace(/\/+$/, '')
   const site = requireInput('site')
   const strict = readBoolean('fail-on-warning')

@@ -225,7 +225,7 @@ describe('the GitHub Action', () => {
     assert.match(await readPage(pushes[0]!.outputs.url ?? ''), /^[12]$/)
   })
 
-  it('fails with the next step without a token, a trust or a site', async () => {
+  it('fails with the next step without a token, a trust, a site or its proxy', async () => {
     const site = await createSite()
     const [trust] = (await client.trusts()).trusts
     const wrong = 'a'.repeat(64)
@@ -236,7 +236,7 @@ describe('the GitHub Action', () => {
       [{ INPUT_FOLDER: '' }, /^::error::The input folder is required/m],
       [{ INPUT_SERVER: 'http://slipway.example' }, /^::error::The input server must begin with https:\/\//m],
       [{ INPUT_SERVER: 'slipway' }, /^::error::The input server must be a URL/m],
-      [{ INPUT_SERVER: 'http://127.0.0.1:1' }, /^::error::Cannot reach 127\.0\.0\.1:1: /m],
+      [{ HTTP_PROXY: 'http://127.0.0.1:1' }, /^::error::Cannot reach localhost:\d+: ECONNREFUSED/m],
       [
         { 'INPUT_CLIENT-SHA256': wrong },
         /^::error::The client of http.* has the SHA-256 \w{64}, not that of/m,

@@ -64,6 +64,7 @@ it('the GitLab template publishes the default branch, and a preview of each merg
   assert.equal((await getUrl(siteUrl)).text, 'from main')
   for (const [changed, reason] of [
     [{ SLIPWAY_URL: 'http://slipway.example' }, /^Error: SLIPWAY_URL must begin with https:\/\/, /m],
+    [{ HTTP_PROXY: 'http://127.0.0.1:1' }, /^Error: Cannot download \S+: ECONNREFUSED$/m],
     [
       { SLIPWAY_CLIENT_SHA256: 'a' },
       /^Error: The client of \S+ has the SHA-256 \w{64}, not SLIPWAY_CLIENT_SHA256$/m,
