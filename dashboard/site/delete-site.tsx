@@ -47,6 +47,7 @@ export function DeleteSite({ site, onClose, onDeleted }: DeleteSiteProps) {
     const { deletedUntil } = await slipway.delete(slug)
     setDraft(slug, {})
     invalidate('sites', `site/${slug}`, 'domains')
+    onClose()
     if (onDeleted) onDeleted()
     else navigate('/sites', true)
     showToast(`${title ?? slug} deleted.`, deletedUntil === null ? undefined : restore)

@@ -236,8 +236,12 @@ describe('a site', requiresBrowser, () => {
     await page.goto(web.url('/sites'))
     await page.getByRole('button', { name: 'Actions for Kept' }).click()
     await page.getByRole('menuitem', { name: 'Delete site' }).click()
+    const list = Promise.withResolvers<void>()
+    await page.route('**/api/v1/publishes?*', (route) => list.promise.then(() => route.continue()))
     await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
     await page.getByText('Kept deleted.').waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    list.resolve()
     await page.getByText('No sites', { exact: true }).waitFor()
     await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
 
