@@ -230,9 +230,9 @@ export class Publication {
     const waiting = isNetwork ? 'network' : 'server'
     const now = this.step.value
     const progress =
-      now.at === 'uploading' || now.at === 'reading'
+      now.at === 'uploading'
         ? now.progress
-        : { files: 0, filesDone: 0, bytes: 0, bytesDone: 0 }
+        : { ...(now.at === 'reading' ? now.progress : { files: 0, bytes: 0 }), filesDone: 0, bytesDone: 0 }
     this.step.value = { at: 'uploading', progress, secondsLeft: undefined, waiting }
   }
 

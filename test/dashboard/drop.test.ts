@@ -261,6 +261,17 @@ describe('the front page', requiresBrowser, () => {
     assert.equal(bundles, 1)
   })
 
+  test('shows no file as uploaded while the server cannot be reached', async () => {
+    await begin()
+    const publish = (url: URL) => url.pathname === '/api/v1/publish'
+    await page.route(publish, (route) => route.abort())
+    await pickFolder(page, disk.folder('unsent', { 'index.html': 'Hello', 'a.js': 'a' }))
+    await page.getByText(CONNECTION_LOST).waitFor()
+    await page.getByText('0 of 2 files').waitFor()
+    await page.unroute(publish)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+  })
+
   test('asks before its tab is closed during a publication, and resumes when the same folder is dropped again', async () => {
     await begin()
     const folder = disk.folder('reloaded', { 'index.html': 'Hello', 'film.mp4': FILM })
