@@ -9,6 +9,7 @@ import { useSignal } from '../api/use-signal.ts'
 import { Decision } from '../app/decision.tsx'
 import { Page } from '../app/page.tsx'
 import { Permissions } from '../app/permissions.tsx'
+import { markNavigated } from '../app/route-focus.ts'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
@@ -54,6 +55,7 @@ function CodeForm({ code, onWrite, find }: CodeFormProps) {
         class="stack"
         onSubmit={(event) => {
           event.preventDefault()
+          markNavigated()
           void find()
         }}
       >
@@ -83,7 +85,9 @@ function Question({ asked }: { asked: DeviceRequest }) {
   const email = useSignal(signedInAs)
   const [decision, setDecision] = useState<boolean | undefined>(undefined)
   const decide = useAction(async (allow: boolean) => {
-    setDecision((await slipway.decideDevice(asked.userCode, allow)).allowed)
+    const { allowed } = await slipway.decideDevice(asked.userCode, allow)
+    markNavigated()
+    setDecision(allowed)
   })
   if (decision !== undefined) return <Decided asked={asked} isAllowed={decision} />
   return (

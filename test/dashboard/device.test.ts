@@ -37,6 +37,7 @@ test(
     await page.locator('input:focus').waitFor()
     await page.keyboard.type(userCode.toLowerCase())
     await next.click()
+    await page.locator('h1:focus').getByText('Connect this program?').waitFor()
     for (const text of [
       ...['Slipway command line', 'ann@desk', '127.0.0.0/8'],
       'Publish new sites, and new versions of your sites',
@@ -44,7 +45,7 @@ test(
       await page.getByText(text).waitFor()
     assert.deepEqual([await warning.count(), await wholeAccount.count()], [0, 0])
     await page.getByRole('button', { name: 'Allow' }).click()
-    await page.getByRole('heading', { name: 'Program connected' }).waitFor()
+    await page.locator('h1:focus').getByText('Program connected').waitFor()
     const client = proxied.service.client()
     const { access_token: key, email } = await client.exchangeDeviceCode(COMMAND_LINE_CLIENT, code)
     assert.equal(email, owner.email)
