@@ -31,6 +31,9 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
     ask(undefined)
     write('')
   })
+  const { error } = decide
+  const hint =
+    error?.code === 'VERSION_CONFLICT' ? 'Show the newer version, then decide about it.' : error?.hint
   const { last, verdict } = findDecision(review, versionId)
   return (
     <section class="stack tight" aria-label="Decision">
@@ -72,7 +75,7 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
           title={`${VERBS[asked]}: version ${shortId(versionId)}`}
           verb={VERBS[asked]}
           variant="main"
-          action={decide}
+          action={Object.assign(() => decide(), decide, error && { error: { ...error, hint } })}
           onClose={() => ask(undefined)}
         >
           <TextArea label="Note (optional)" value={note} maxLength={MAX_NOTE_LENGTH} onWrite={write} />

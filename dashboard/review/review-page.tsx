@@ -13,6 +13,7 @@ const STORED = 'slipway.review'
 const TOKEN = /^#[\w-]{43}$/
 
 const HAS_ENDED = 'Ask the person who sent it for another one.'
+const NOT_INVITED = 'Ask the owner to add your address to the people of the site.'
 
 /** The page of a review link. Its token is the fragment, which no server sees; it leaves the address immediately. */
 export function ReviewPage() {
@@ -47,11 +48,15 @@ function LinkedReview({ token }: { token: string }) {
     ({ slug, preview }) => client.review(slug, preview ?? undefined),
   )
   const { value } = review
-  const error = review.error?.code === 'NOT_FOUND' ? { ...review.error, hint: HAS_ENDED } : review.error
+  const error = review.error && { ...review.error }
+  if (error?.code === 'NOT_FOUND')
+    error.hint = error.title.startsWith('This review is for') ? NOT_INVITED : HAS_ENDED
   const name = value && (value.preview === null ? value.slug : `${value.preview} (${value.slug})`)
   return (
     <Page title={name === undefined ? 'Review' : `Review: ${name}`}>
       <ReviewDesk review={{ ...review, error }} />
+      {/* The tab keeps the link. */}
+      {error?.code === 'UNAUTHORIZED' && <a href="/sign-in?then=/review">Sign in</a>}
     </Page>
   )
 }

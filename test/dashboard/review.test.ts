@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { web } from './shared.ts'
-import { asksBeforeClosing, type Owner, requiresBrowser, signInElsewhere } from './web-fixture.ts'
+import { asksBeforeClosing, newAddress, type Owner, requiresBrowser, signInElsewhere } from './web-fixture.ts'
 
 const PAGE = (button: string) =>
   `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a><a href="/nowhere">Nowhere</a>`
@@ -294,6 +294,26 @@ test('text that is typed in a review stays when others resolve and publish', req
   await page.getByText('Too bright').and(page.locator('bdi')).waitFor()
   await page.reload()
   await page.getByRole('button', { name: 'Open 1' }).waitFor()
+})
+
+test('a link for collaborators leads through a sign-in back to the review', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { slug, review } = await startReview(owner)
+  const { url } = await review.createLink({ audience: 'collaborators' })
+  const { page } = await web.asVisitor()
+  await page.goto(url)
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+  const email = newAddress()
+  await web.askForCode(page, email)
+  await web.writeCode(page, email)
+  await page.getByRole('alert').getByText('Ask the owner to add your address').waitFor()
+  await owner.client.addCollaborator(slug, email)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await owner.client.publish({ slug, files: files('Pay'), preview: 'spring' })
+  await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+  await page.getByText('Show the newer version, then decide about it.').waitFor()
 })
 
 test('a review page learns that its link was revoked', requiresBrowser, async () => {
