@@ -33,7 +33,7 @@ const SECTIONS: PageSection[] = [
 ]
 
 /** Those that a suspended account does not have. */
-const CHANGES = ['emails', 'key']
+const CHANGES = ['emails', 'key', 'delete']
 
 /** `/account`: sessions, the API key, and the usage of the plan. */
 export function AccountPage() {
@@ -108,9 +108,11 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
         <Section id="sessions">
           <Sessions />
         </Section>
-        <Section id="delete">
-          <DeleteAccount me={me} />
-        </Section>
+        {canChange && (
+          <Section id="delete">
+            <DeleteAccount me={me} />
+          </Section>
+        )}
       </Sectioned>
     </>
   )

@@ -63,7 +63,7 @@ function DeletedSites() {
 }
 
 function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => void }) {
-  const { slug, siteUrl, title, deletedAt = '', deletedUntil = '' } = site
+  const { slug, siteUrl, title, suspension, deletedAt = '', deletedUntil = '' } = site
   const name = title ?? slug
   const [isConfirming, setConfirming] = useState(false)
   const row = useRef<HTMLLIElement>(null)
@@ -92,9 +92,11 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
           <ErrorNotice error={restore.error} />
         </div>
         <div class="choices">
-          <Button label={`Restore ${name}`} icon="restore" busy={restore.busy} onClick={restore}>
-            Restore
-          </Button>
+          {!suspension && (
+            <Button label={`Restore ${name}`} icon="restore" busy={restore.busy} onClick={restore}>
+              Restore
+            </Button>
+          )}
           <Button
             variant="danger"
             label={`Delete permanently: ${name}`}

@@ -228,7 +228,8 @@ test('a suspended owner sees why, and is offered nothing that is refused', requi
   await using operator = await openOperator(web.service, {})
   const { suspensions } = operator
   const actor = { accountId: null, name: 'test', network: null }
-  const REFUSED = /^(Publish update|Restore|Add files|Add domain|New site|Create|Replace|Trust r|Promote)/
+  const REFUSED =
+    /^(Publish update|Restore|Delete account|Add files|Add domain|New site|Create|Replace|Trust r|Promote)/
   const assertOffersNothing = async () => {
     await page.getByRole('link', { name: 'abuse@example.test' }).first().waitFor()
     await owner.assertReadable()
@@ -257,4 +258,8 @@ test('a suspended owner sees why, and is offered nothing that is refused', requi
   await page.getByRole('link', { name: 'Account', exact: true }).click()
   await page.getByText('Your account is suspended').waitFor()
   await assertOffersNothing()
+  await owner.client.delete(slug)
+  await page.goto(web.url('/trash'))
+  await page.getByRole('button', { name: 'Delete permanently' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: REFUSED }).count(), 0)
 })
