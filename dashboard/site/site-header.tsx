@@ -45,7 +45,11 @@ export function SiteState({ site }: { site: SiteDetails }) {
             </a>
           </>
         )}
-        {site.ownerEmail && <Badge tone="plain">Shared by {site.ownerEmail}</Badge>}
+        {site.ownerEmail && (
+          <span class="quiet small shared-by">
+            Shared by <bdi>{site.ownerEmail}</bdi>
+          </span>
+        )}
         {site.hasPassword && (
           <Badge tone="plain">
             <Icon name="lock" size={14} /> Password

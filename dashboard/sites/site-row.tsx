@@ -56,7 +56,11 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
                 <Icon name="lock" size={14} /> Password
               </Badge>
             )}
-            {site.ownerEmail && <Badge tone="plain">Shared by {site.ownerEmail}</Badge>}
+            {site.ownerEmail && (
+              <span class="quiet small shared-by">
+                Shared by <bdi>{site.ownerEmail}</bdi>
+              </span>
+            )}
             {site.expiresAt && (
               <Badge tone={isNear(site.expiresAt) ? 'warn' : 'plain'}>
                 <Expiry at={site.expiresAt} />

@@ -18,8 +18,21 @@ test(
     const views = ['', '/files', '/versions', '/visits', '/settings'].map(
       (view) => `/sites/${sites[0]}${view}`,
     )
-    const pages = ['/', ...views, `/domains?domain=${domain}`, '/account', claimPath, '/docs/api', '/report']
-    const alike = ['/sites', '/domains', '/docs', '/docs/publish', '/status']
+    const other = web.service.client(await web.service.signIn(`${'a'.repeat(44)}@example.test`))
+    const { slug: shared } = await other.publish({ files: toFiles({ 'index.html': 'Shared' }) })
+    await other.addCollaborator(shared, account.email)
+    const pages = [
+      '/',
+      '/sites',
+      `/sites/${shared}`,
+      ...views,
+      `/domains?domain=${domain}`,
+      '/account',
+      claimPath,
+      '/docs/api',
+      '/report',
+    ]
+    const alike = ['/domains', '/docs', '/docs/publish', '/status']
     for (const path of ALL_VARIANTS ? [...pages, ...alike] : pages) {
       await page.goto(web.url(path))
       // Every page of the dashboard has a heading once it has its data.
