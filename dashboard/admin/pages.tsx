@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks'
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import type { Answer } from '../../protocol/api/operations.schema.ts'
 import type { OperationId } from '../../protocol/api/paths.ts'
@@ -19,23 +20,29 @@ interface Pages<Row> extends Resource<AdminPage<Row>> {
   more: Action<[]>
 }
 
-/** A list of the administration, page by page. */
+/** A list of the administration, page by page: the loaded pages, also after a reload. */
 export function useAdminPages<Id extends AdminList>(
   key: string,
   id: Id,
   given: Readonly<Record<string, string | undefined>>,
 ): Pages<RowOf<Id>> {
   const entries = Object.entries(given).filter(([, value]) => value)
-  const read = (page: { cursor?: string | undefined }) => {
-    const query = { ...Object.fromEntries(entries), ...page }
+  const read = (cursor?: string) => {
+    const query = { ...Object.fromEntries(entries), cursor }
     return readAdmin<AdminList>(id, { query }) as Promise<AdminPage<RowOf<Id>>>
   }
-  const list = useResource(key, () => read({}))
-  const more = useAction(async () => {
-    const cursor = list.value?.nextCursor ?? undefined
-    const next = await read({ cursor })
-    list.set((known) => ({ rows: [...known.rows, ...next.rows], nextCursor: next.nextCursor }))
+  const readAfter = async (known: AdminPage<RowOf<Id>>) => {
+    const { rows, nextCursor } = await read(known.nextCursor!)
+    return { rows: [...known.rows, ...rows], nextCursor }
+  }
+  const count = useRef(0)
+  const list = useResource(key, async () => {
+    let known = await read()
+    while (known.nextCursor !== null && known.rows.length < count.current) known = await readAfter(known)
+    return known
   })
+  count.current = list.value?.rows.length ?? 0
+  const more = useAction(async () => list.set(await readAfter(list.value!)))
   return { ...list, more }
 }
 

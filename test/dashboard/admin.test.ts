@@ -100,6 +100,20 @@ describe('the administration', requiresBrowser, () => {
     assert.equal(await search.inputValue(), '')
   })
 
+  test('keeps the loaded pages of a list when a row of them is changed', async () => {
+    const { client } = await web.createAccount()
+    const { slug } = await client.publish({ files: toFiles({ 'index.html': 'The oldest' }) })
+    for (let made = 0; made < 50; made++) {
+      web.service.clock.now += 1
+      await client.duplicate(slug)
+    }
+    await page.goto(web.url('/admin/sites'))
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await choose(slug, 'Suspend')
+    await act(`Suspend ${slug}?`, 'Suspend site', { Reason: 'Spam' })
+    await page.getByRole('row', { name: slug }).getByText('Suspended').waitFor()
+  })
+
   test('leads from the email about a report to a suspended site, and undoes each action', async () => {
     const { slug, siteUrl } = site
     await open('Reports')
