@@ -39,7 +39,7 @@ export function useFoundSites(words: string): Resource<SiteList> {
   return useResource(key, () => slipway.list({ limit: MAX_FOUND_SITES, q: words }))
 }
 
-const MAX_LOADED_SITES = 1000
+export const MAX_LOADED_SITES = 1000
 
 /** The account's newest thousand sites, which includes all sites of most accounts; nothing unless it is wanted. */
 export function useAllSites(isWanted: boolean): Resource<SiteList> {

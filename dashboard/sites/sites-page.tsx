@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteList, SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
-import { pluralize } from '../../protocol/format.ts'
+import { formatNumber, pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate, type Resource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
@@ -17,7 +17,14 @@ import { ErrorNotice } from '../kit/notice.tsx'
 import { Empty } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { drawListed } from '../thumbnail/first-visit.ts'
-import { MAX_FOUND_SITES, type OwnSites, useAllSites, useFoundSites, useOwnSites } from './own-sites.ts'
+import {
+  MAX_FOUND_SITES,
+  MAX_LOADED_SITES,
+  type OwnSites,
+  useAllSites,
+  useFoundSites,
+  useOwnSites,
+} from './own-sites.ts'
 import { SITE_ORDERS, sortSites, useSiteOrder } from './site-order.ts'
 import { SiteRow } from './site-row.tsx'
 
@@ -120,7 +127,7 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
         )}
       </div>
       {found.length === 0 && !search.loading && <Empty title={`No sites match "${wanted.trim()}".`} />}
-      <ErrorNotice error={search.error ?? all.error} />
+      <ErrorNotice error={search.error ?? all.error} onRetry={search.error ? search.reload : all.reload} />
       {isLong && found.length > 0 && !list.suspension && <DropHint />}
       {/* An order of the loaded sites only would change while the others arrive. */}
       {isSorting && <Loading what="all your sites" shape="rows" />}
@@ -131,6 +138,11 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
           onChanged={changed}
           onMore={isPartial && words.length === 0 && !all.value ? sites.more : undefined}
         />
+      )}
+      {all.value?.nextCursor && (
+        <p class="quiet">
+          These are your newest {formatNumber(MAX_LOADED_SITES)} sites. Search finds the others.
+        </p>
       )}
     </div>
   )

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
-import { formatDuration } from '../../protocol/format.ts'
+import { formatDuration, formatNumber } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate, useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
@@ -15,7 +15,7 @@ import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { toHost } from '../sites/address.ts'
-import { loadSites } from '../sites/own-sites.ts'
+import { loadSites, MAX_LOADED_SITES } from '../sites/own-sites.ts'
 import { Thumbnail } from '../sites/thumbnail.tsx'
 
 /** `/trash`: the account's deleted sites. */
@@ -57,6 +57,12 @@ function DeletedSites() {
             <DeletedSite key={site.slug} site={site} onChanged={changed} />
           ))}
         </ul>
+      )}
+      {value?.nextCursor && (
+        <p class="quiet">
+          These are {formatNumber(MAX_LOADED_SITES)} of the sites in the trash. Others follow when you restore
+          or delete some of them.
+        </p>
       )}
     </Page>
   )

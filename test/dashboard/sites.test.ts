@@ -423,6 +423,24 @@ describe('a site', requiresBrowser, () => {
     assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
   })
 
+  test('is found by a search when the list ends after a thousand', async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'first' }) })
+    const { publishes } = await owner.client.list()
+    await owner.client.delete(slug)
+    let pages = 0
+    await page.route('**/api/v1/publishes?*', async (route) => {
+      const start = 100 * pages++
+      const sites = Array.from({ length: 100 }, (_, at) => ({ ...publishes[0]!, slug: `site-${start + at}` }))
+      await route.fulfill({ json: { publishes: sites, nextCursor: 'next' } })
+    })
+    await page.goto(web.url('/trash'))
+    await page.getByText('These are 1,000 of the sites in the trash.').waitFor()
+    await page.goto(web.url('/sites'))
+    await page.getByLabel('Sort by').selectOption('Title')
+    await page.getByText('These are your newest 1,000 sites. Search finds the others.').waitFor()
+  })
+
   testVariant('is one of fifty in the list, of more on request, and found by a search of all', async () => {
     const { page, owner } = await web.asOwner()
     const { client } = owner
