@@ -1,6 +1,6 @@
 import { Tally } from '../../packages/http-server/clients/tally.ts'
 import { Component } from './component.ts'
-import { overloaded, Semaphore } from './semaphore.ts'
+import { overloaded } from './semaphore.ts'
 
 /** Work beyond a limit is rejected with UNAVAILABLE. Nothing is queued, so that a slow caller cannot block others. */
 export class ConcurrencyLimiter extends Component<{ total: number; perKey: number }> {
@@ -25,18 +25,26 @@ export class ConcurrencyLimiter extends Component<{ total: number; perKey: numbe
   }
 }
 
-/** A semaphore of whose places, with those of its queue, one caller has a quarter. */
+/** A semaphore of whose places, and of those of its queue, one caller has a quarter. */
 export class SharedSemaphore {
-  readonly #semaphore: Semaphore
-  readonly #shares: ConcurrencyLimiter
+  readonly #running: ConcurrencyLimiter
+  readonly #admitted: ConcurrencyLimiter
+  #ended = Promise.withResolvers<void>()
 
   constructor({ running, waiting }: { running: number; waiting: number }) {
     const total = running + waiting
-    this.#semaphore = new Semaphore({ running, waiting })
-    this.#shares = new ConcurrencyLimiter({ total, perKey: Math.ceil(total / 4) })
+    this.#running = new ConcurrencyLimiter({ total: running, perKey: Math.ceil(running / 4) })
+    this.#admitted = new ConcurrencyLimiter({ total, perKey: Math.ceil(total / 4) })
   }
 
   run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    return this.#shares.run(caller, () => this.#semaphore.run(work))
+    return this.#admitted.run(caller, async () => {
+      // All continue in their order, and those without a place wait again.
+      while (!this.#running.canRun(caller)) await this.#ended.promise
+      return this.#running.run(caller, work).finally(() => {
+        this.#ended.resolve()
+        this.#ended = Promise.withResolvers()
+      })
+    })
   }
 }

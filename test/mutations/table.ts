@@ -784,7 +784,8 @@ const ROWS: readonly Row[] = [
   ['reschedules a certificate that was replaced', 'server/store/queries/certificates.ts', 'CertificateQueries.reschedule', '{ name, certificateId, orderUrl: null, unusedSince: null }', '{ name, orderUrl: null, unusedSince: null }', 'test/store/sqlite.test.ts'],
 
   // Bounds (design, promise 7)
-  ['lets one publisher take all places of the scanner', 'server/lib/concurrency-limiter.ts', 'SharedSemaphore.run', 'this.#shares.run(caller, () => this.#semaphore.run(work))', 'this.#semaphore.run(work)', 'test/api/scan.test.ts'],
+  ['lets one publisher take all places of the scanner', 'server/lib/concurrency-limiter.ts', 'SharedSemaphore.constructor', 'perKey: Math.ceil(running / 4)', 'perKey: running', 'test/api/scan.test.ts'],
+  ['lets one publisher fill the queue of the scanner', 'server/lib/concurrency-limiter.ts', 'SharedSemaphore.constructor', 'perKey: Math.ceil(total / 4)', 'perKey: total', 'test/api/scan.test.ts'],
   ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', 'ConcurrencyLimiter.canRun', 'this.active < this.parts.total && this.#active.of(caller) < this.parts.perKey', 'this.active < this.parts.total', 'test/lib/shares.test.ts'],
   ['lets one network hold all memory', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > part * this.#perNetworkBytes) return 'network'", "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > Number.POSITIVE_INFINITY) return 'network'", 'test/http-server/client-memory.test.ts'],
   ['lets bodies take the memory of open connections', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', 'isEvictable ? 1 : REFUSABLE', '1', 'test/http-server/client-memory.test.ts'],
