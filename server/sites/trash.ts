@@ -97,6 +97,7 @@ export class Trash extends Component<TrashParts> {
       requireNotExpired({ ...trashed, ...changes }, now)
       await assertNotBeingDeleted(tx, account)
       await tx.sites.update(slug, changes)
+      await tx.rows.remove('notices', { id: noticeId(slug, trashed.deletedAt!) })
       const maxDomains = plans.limitsOf(account).domains
       const kept = { slug, accountId: account.id, kept: trashed.keptDomains }
       await restoreSiteDomains(tx, kept, { maxDomains, now })
@@ -194,6 +195,10 @@ async function noticeDeletion(
 ): Promise<void> {
   const { slug, title } = site
   const event = { kind: 'site-deleted', slug, title, at: now, keptUntil } as const
-  const id = `site-deleted ${slug} ${now}`
+  const id = noticeId(slug, now)
   await tx.notices.addWithinLimit({ id, accountId: account.id, event, createdAt: now })
+}
+
+function noticeId(slug: string, deletedAt: number): string {
+  return `site-deleted ${slug} ${deletedAt}`
 }

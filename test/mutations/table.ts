@@ -416,7 +416,7 @@ const ROWS: readonly Row[] = [
   ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', 'confirmUnloadOfDrafts', "if (findUnsavedSites().length > 0) addEventListener('beforeunload', confirmUnload)", 'if (findUnsavedSites().length > 0) return', 'test/dashboard/settings.test.ts'],
   ['offers domains that cannot work', 'server/domains/name.ts', 'canReceiveDomains', '!/(^|\\.)localhost$/.test(proxyHost)', 'true', 'test/api/domains.test.ts'],
   ['undoes a version that another one has replaced', 'dashboard/site/undo-version.ts', 'undoVersion', 'await restore(previousVersionId, versionId)', 'await restore(previousVersionId, undefined as never)', 'test/dashboard/versions.test.ts'],
-  ['emails the deletion of a site that was restored', 'server/operations/notices/notices.ts', 'isObsolete', 'return (await sites.find(event.slug))?.deletedAt === null', 'return false', 'test/api/session.test.ts'],
+  ['emails the deletion of a site that was restored', 'server/sites/trash.ts', 'Trash.undelete', "await tx.rows.remove('notices', { id: noticeId(slug, trashed.deletedAt!) })", '', 'test/api/session.test.ts', 'test/api/trash.test.ts'],
   ['refuses sign-in codes in full-width characters', 'server/lib/tokens.ts', 'parseCode', "typed.normalize('NFKC')", 'typed', SIGN_IN],
   ['counts removed files of an update as unchanged', 'dashboard/drop/delivery.ts', 'compare', "mode === 'merge' ? 0 : live.length - known.length", '0', 'test/dashboard/drop.test.ts'],
   ['publishes a paste without a question', 'dashboard/drop/publication.ts', 'Publication.#begin', 'if (this.#picked.needsConfirmation)', 'if (false)', 'test/dashboard/drop.test.ts'],

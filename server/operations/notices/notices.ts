@@ -219,8 +219,6 @@ async function isObsolete(
       const site = await sites.find(event.slug)
       return event.expiresAt <= now || site?.deletedAt !== null || site.expiresAt !== event.expiresAt
     }
-    case 'site-deleted':
-      return (await sites.find(event.slug))?.deletedAt === null
     case 'site-shared': {
       const slug = (await sites.findCurrentName(event.slug)) ?? event.slug
       return (await sites.find(slug))?.deletedAt !== null || !(await collaborators.has(slug, event.to))
