@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Services } from '../services.ts'
@@ -10,7 +9,7 @@ import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
-/** Of a process, and of a network: each compresses a whole version, and holds about 0.6 MB while its client reads. */
+/** Of a process, and of an account: each compresses a whole version, and holds about 0.6 MB while its client reads. */
 const ARCHIVE_DOWNLOADS = { total: 32, perKey: 8 }
 
 export function versionHandlers(services: Services) {
@@ -39,8 +38,8 @@ export function versionHandlers(services: Services) {
       reply.header('Content-Length', found.size).header('ETag', `"${found.hash}"`).type(found.contentType)
       return sendBytes(request, reply, found.body)
     },
-    downloadArchive: ({ caller, account, params: { slug }, query, request, reply }) =>
-      downloads.run(rateLimitSubnet(caller.address), async () => {
+    downloadArchive: ({ account, params: { slug }, query, request, reply }) =>
+      downloads.run(account.id, async () => {
         const { format, versionId } = query
         const found = await versions.archive(account, slug, format ?? 'tar', versionId)
         setSafeHeaders(reply, `${slug}.${format ?? 'tar.gz'}`)
@@ -72,8 +71,7 @@ async function putThumbnail(
     await chargeOne()
     throw error
   })
-  const target: ThumbnailTarget = { ...params }
-  return thumbnails.put(caller, withClaimToken(request, target), bytes, chargeOne)
+  return thumbnails.put(caller, withClaimToken<ThumbnailTarget>(request, { ...params }), bytes, chargeOne)
 }
 
 async function readThumbnail(request: FastifyRequest, type: string | undefined): Promise<Buffer> {

@@ -127,7 +127,7 @@ describe('a whole version', () => {
     assert.equal(copy.fileCount, Object.keys(files).length)
   })
 
-  test('is sent to a network eight times at the same time, and again when one of these downloads ends', async () => {
+  test('is sent to an account eight times at the same time whatever others read, and again when one of these downloads ends', async () => {
     const { slug } = await api.publish(owner.client, { 'big.bin': randomBytes(16_000_000) })
     const target = `/api/v1/publish/${slug}/archive`
     const headers = { authorization: `Bearer ${owner.key}` }
@@ -138,6 +138,10 @@ describe('a whole version', () => {
     )
     const read = () => owner.request('GET', target, { isStream: true })
     assert.deepEqual([pluck(unread, 'status'), (await read()).json.code], [Array(8).fill(200), 'UNAVAILABLE'])
+    const other = await api.account()
+    const own = await api.publish(other.client, { 'a.txt': 'one' })
+    const { status } = await other.request('GET', `/api/v1/publish/${own.slug}/archive`, { isStream: true })
+    assert.equal(status, 200)
     await unread[0]!.body!.cancel()
     await waitFor(async () => (await read()).status === 200)
     await Promise.all(unread.slice(1).map(({ body }) => body!.cancel()))

@@ -786,6 +786,7 @@ const ROWS: readonly Row[] = [
   // Bounds (design, promise 7)
   ['lets one publisher take all places of the scanner', 'server/lib/concurrency-limiter.ts', 'SharedSemaphore.constructor', 'perKey: Math.ceil(running / 4)', 'perKey: running', 'test/api/scan.test.ts'],
   ['lets one publisher fill the queue of the scanner', 'server/lib/concurrency-limiter.ts', 'SharedSemaphore.constructor', 'perKey: Math.ceil(total / 4)', 'perKey: total', 'test/api/scan.test.ts'],
+  ['lets one account take all downloads of archives', 'server/api/versions.ts', 'versionHandlers', 'downloads.run(account.id,', "downloads.run('all',", 'test/api/files-and-archive.test.ts'],
   ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', 'ConcurrencyLimiter.canRun', 'this.active < this.parts.total && this.#active.of(caller) < this.parts.perKey', 'this.active < this.parts.total', 'test/lib/shares.test.ts'],
   ['lets one network hold all memory', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > part * this.#perNetworkBytes) return 'network'", "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > Number.POSITIVE_INFINITY) return 'network'", 'test/http-server/client-memory.test.ts'],
   ['lets bodies take the memory of open connections', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', 'isEvictable ? 1 : REFUSABLE', '1', 'test/http-server/client-memory.test.ts'],
