@@ -747,7 +747,7 @@ const ROWS: readonly Row[] = [
   ['lets search engines index previews', 'server/edge/respond/policy.ts', 'previewPolicy', "['X-Robots-Tag', 'noindex', 'Referrer-Policy', 'same-origin']", "['Referrer-Policy', 'same-origin']", EDGE, 'test/edge/headers.test.ts'],
   ['sends HSTS over plain HTTP below the path of challenges', 'server/edge/edge.ts', 'Edge.#acmeChallenge', 'this.#serve(host, request, true)', 'this.#serve(host, { ...request, isSecure: true })', 'test/tls/redirects.test.ts'],
   ['keeps visitors at a password form whose page is redirected to another host', 'server/edge/respond/pages/page-frame.ts', 'PageFrame.render', "isReportForm ? \"; form-action 'self'\" : ''", '"; form-action \'self\'"', 'test/edge/password.test.ts'],
-  ['ignores a redirect to another port', 'server/site-rules/match/redirect-matcher.ts', 'readHost', "(port && `:${port}`)", "''", 'test/rules/redirects-match.test.ts'],
+  ['ignores a redirect to another port', 'server/site-rules/match/redirect-matcher.ts', 'compileRedirect', 'new URL(rule.to).host.', 'new URL(rule.to).hostname.', 'test/rules/redirects-match.test.ts'],
   ['shows a lone file in a frame that its headers forbid', 'server/edge/respond/pages/root-page.ts', 'fallbackIndex', 'headers?.forbidsFrames(framed) === true', 'false', 'test/edge/root.test.ts'],
   ['counts the memory of the form of a password after its response', 'server/edge/password/form.ts', 'readBody', 'queue?.addRequest(-held)', '', 'test/edge/password.test.ts'],
   ['redirects to another host after a password', 'server/edge/password/form.ts', 'safeRedirectTarget', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge/resolve.test.ts'],

@@ -105,13 +105,8 @@ function compileRedirect(rule: RedirectRule, order: number, pattern: PathPattern
     path: readTemplate(path, names),
     search: readTemplate(search, names),
     hash: readTemplate(hash, names),
-    externalHost: isFullAddress(rule.to) ? readHost(rule.to) : undefined,
+    externalHost: isFullAddress(rule.to) ? new URL(rule.to).host.replace(/\.(?=:|$)/, '') : undefined,
   }
-}
-
-function readHost(address: string): string {
-  const { hostname, port } = new URL(address)
-  return hostName(hostname) + (port && `:${port}`)
 }
 
 function estimateRedirectBytes({ rule, pattern, query, path, search, hash }: CompiledRedirect): number {
@@ -159,9 +154,9 @@ class MatchContext {
     return this.#host
   }
 
-  /** A proxy may send the host without its port. */
+  /** `host` has its port, unless that is the default of its scheme. */
   isAt(host: string): boolean {
-    return host === this.host || host === this.host + (/:\d+$/.exec(this.#header)?.[0] ?? '')
+    return host === this.host + (/:(?!80$|443$)\d+$/.exec(this.#header)?.[0] ?? '')
   }
 
   /** Whether a target is the path of the request, in any spelling. */
