@@ -83,8 +83,11 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     if (signIn.state === 'denied')
       return { error: 'access_denied', error_description: 'The sign-in was denied in the browser' }
     if (signIn.state === 'approved')
-      return this.#createKey(signIn, now).catch((error: unknown) => {
+      return this.#createKey(signIn, now).catch(async (error: unknown) => {
         if (!(error instanceof ApiError) || error.code !== 'KEY_LIMIT_REACHED') throw error
+        await this.parts.store.execute('durable', ({ deviceSignIns }) =>
+          deviceSignIns.update(signIn.deviceHash, { state: 'denied' }),
+        )
         return { error: 'access_denied', error_description: error.message }
       })
     if (!isInTime) return this.#slowDown(signIn)
@@ -96,10 +99,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
 
   /** `address` is that of the user. INVALID_CODE for any invalid code, RATE_LIMITED after too many. */
   async describe(account: Account, typed: string, address: string): Promise<DeviceRequest> {
-    const { read } = this.parts.store
-    const signIn = await this.#enter(account, typed, (hashes) =>
-      read.deviceSignIns.findPending(hashes, this.parts.clock()),
-    )
+    const signIn = await this.#enter(account, typed)
     const { program, machine, network, scope, createdAt, expiresAt } = signIn
     return {
       userCode: parseCode(typed)!,
@@ -109,7 +109,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
       scope,
       createdAt: toIso(createdAt),
       expiresAt: toIso(expiresAt),
-      replacesKey: (await read.keys.list(account.id)).some(({ name }) => name === machine),
+      replacesKey: (await this.parts.store.read.keys.list(account.id)).some(({ name }) => name === machine),
     }
   }
 
@@ -124,20 +124,17 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
   ): Promise<DeviceDecisionResponse> {
     const decision = { state: allowed ? 'approved' : 'denied', accountId: account.id, allowedBy } as const
     const { store, clock } = this.parts
-    await this.#enter(account, typed, async (hashes) => {
-      const found = allowed && (await store.read.deviceSignIns.findPending(hashes, clock()))
-      if (found) await findReplaced(store.read, { accountId: account.id, name: found.machine }, clock())
-      return store.execute('durable', ({ deviceSignIns }) => deviceSignIns.decide(hashes, decision, clock()))
-    })
+    const { machine, userCodeHash } = await this.#enter(account, typed)
+    if (allowed) await findReplaced(store.read, { accountId: account.id, name: machine }, clock())
+    const isDecided = await store.execute('durable', ({ deviceSignIns }) =>
+      deviceSignIns.decide([userCodeHash], decision, clock()),
+    )
+    if (!isDecided) throw invalidCode()
     return { allowed }
   }
 
-  /** A code counts until `find` has found what it is for, so that concurrent guesses do not exceed the limit. */
-  async #enter<Found>(
-    { id }: Account,
-    typed: string,
-    find: (hashes: string[]) => Promise<Found | false | undefined>,
-  ): Promise<Found> {
+  /** A code counts until it is found, so that concurrent guesses do not exceed the limit. */
+  async #enter({ id }: Account, typed: string): Promise<DeviceSignIn> {
     const { clock, store } = this.parts
     const now = clock()
     const hour = Math.floor(now / HOUR_MS) * HOUR_MS
@@ -148,7 +145,8 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
         retryAfterSeconds: Math.ceil((hour + HOUR_MS - now) / SECOND_MS),
       })
     const code = parseCode(typed)
-    const found = code !== undefined && (await find(this.#codes.signAll([code])))
+    const found =
+      code !== undefined && (await store.read.deviceSignIns.findPending(this.#codes.signAll([code]), now))
     if (!found) throw invalidCode()
     await store.execute('relaxed', ({ counters }) => counters.decrement(counter, hour))
     return found

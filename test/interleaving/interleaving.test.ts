@@ -18,6 +18,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/accounts/account.ts #mailCode',
     'server/accounts/quotas.ts #noticeRefusal',
     'server/accounts/named-keys.ts #recordUse',
+    'server/accounts/device-sign-in.ts exchange',
     'server/accounts/device-sign-in.ts #slowDown',
     'server/accounts/oauth/oauth-records.ts oauthAdapter',
     'server/analytics/retention.ts deleteVisitsOfDeletedSites',

@@ -621,6 +621,7 @@ const ROWS: readonly Row[] = [
   ['keeps the session valid whose cookie a new sign-in of the browser replaces', 'server/accounts/session.ts', 'Sessions.open', "await tx.rows.remove('sessions', { tokenHash: hashToken(former) })", '{}', 'test/api/session.test.ts'],
   ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#enter', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],
   ['counts right codes of devices against those that an account can enter', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#enter', 'counters.decrement(counter, hour)', 'undefined', DEVICE],
+  ['gives a key to a device after it answered that access is denied', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.exchange', "deviceSignIns.update(signIn.deviceHash, { state: 'denied' })", 'Promise.resolve(deviceSignIns)', DEVICE],
   ['lets a device poll at any rate', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.exchange', 'if (!isInTime) return this.#slowDown(signIn)', '', DEVICE],
   ['gives the key of a device to another program', 'server/accounts/device-sign-in.ts', 'hashDeviceCode', 'encodeFields([clientId, deviceCode])', 'encodeFields([deviceCode])', DEVICE],
   ['hides from which network a device asks', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.describe', 'network, ownNetwork: networkOf(address)', 'network, ownNetwork: network', DEVICE],
