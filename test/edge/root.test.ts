@@ -119,6 +119,11 @@ describe('a single file', () => {
       ['X-Frame-Options: SAMEORIGIN', true],
       ["Content-Security-Policy: default-src 'self'; frame-ancestors 'none'", false],
       ["Content-Security-Policy: frame-ancestors https://a.example 'self'; img-src *", true],
+      ['Content-Security-Policy: frame-ancestors *.a.example; img-src *', false],
+      ['Content-Security-Policy: frame-ancestors https:', true],
+      ["Content-Security-Policy-Report-Only: frame-ancestors 'none'", true],
+      ["X-Frame-Options: DENY\n  Content-Security-Policy: frame-ancestors 'self'", true],
+      ['X-Frame-Options: ALLOW-FROM https://a.example', true],
     ] as const)
       for (const [path, type] of [
         ['a.pdf', 'application/pdf'],

@@ -51,11 +51,10 @@ export class SiteHeaders {
   /** Whether the responses of a path may be in no frame, not even in one of their site. */
   forbidsFrames(path: string): boolean {
     const lines = this.#rules.apply(path, '', [], { kept: new Set() })
-    return lines.some(
-      (value, at) =>
-        /frame-ancestors(?![^;,]*(?:'self'|\s\*))/i.test(value) ||
-        (/^x-frame-options$/i.test(lines[at - 1] ?? '') && !/^sameorigin$/i.test(value)),
-    )
+    const text = lines.map((one, at) => one + (at % 2 === 0 ? ':' : '\n')).join('')
+    return /^content-security-policy:.*frame-ancestors/im.test(text)
+      ? /^content-security-policy:.*frame-ancestors(?![^;,\n]*\s(?:'self'|\*|https:)(?![^\s;,]))/im.test(text)
+      : /^x-frame-options:.*\bdeny\b/im.test(text)
   }
 
   /** Returns the same object for the same `response` while it is cached. */
