@@ -28,7 +28,7 @@ const MAX_LOGGED_SITES = 5
 /** Then the storage fails, and not some files. */
 const MAX_FAILURES_IN_ROW = 10
 
-/** That the next run reads again. */
+/** That are logged, and that the next run reads again. */
 const MAX_UNREAD = 100
 
 /** How far the share can be used ahead, by large files. Beyond it, the clock was set. */
@@ -37,8 +37,8 @@ const MAX_AHEAD_MS = 7 * DAY_MS
 /**
  * Compares blobs and encodings with their hashes, in order, from where an earlier run ended: the part of the daily
  * share that is due, or everything when it runs by hand. Logs damaged and missing ones, and returns their number. Rejects
- * when some could not be read, once it has read the others; the next run reads them again, and counts what it still
- * cannot read, such as what the bucket refuses.
+ * when some could not be read, once it has read the others; the next run reads them again, and this one when it runs by
+ * hand, and counts what still cannot be read, such as what the bucket refuses.
  */
 export async function verifyBlobs(
   options: VerifyOptions,
@@ -66,7 +66,7 @@ export async function verifyBlobs(
     if (isEnd) break
   }
   // Not before the others, which show whether the storage works.
-  for (const hash of cursor.unread) {
+  for (const hash of isByHand ? [...verification.unread] : cursor.unread) {
     const record = await findRecord(store, hash)
     if (record) await verification.read(record, { isAgain: true })
   }
@@ -136,9 +136,10 @@ class Verification extends Component<VerifyOptions & { signal: AbortSignal | und
   }
 
   #remember({ hash }: BlobRecord, error: unknown): void {
-    this.parts.log.warn('a stored file could not be verified', { hash, error })
     this.failure ??= error
-    if (this.unread.length < MAX_UNREAD) this.unread.push(hash)
+    if (this.unread.length === MAX_UNREAD) return
+    this.parts.log.warn('a stored file could not be verified', { hash, error })
+    this.unread.push(hash)
   }
 
   async #recordDamage(record: BlobRecord, damaged: readonly Damaged[]): Promise<void> {

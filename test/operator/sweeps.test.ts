@@ -274,9 +274,11 @@ test('every stored file is compared with its hash once in the time that the dail
       return blobs.verify(location)
     },
   }
+  const findUnreadable = () => logged.find(({ message }) => message === 'a stored file cannot be read')
   await assert.rejects(runOnce(verification, refusing), /refused/)
-  assert.equal(verified.splice(0).length, 201)
-  // On its schedule a run is repeated, and then counts what it cannot read again.
+  assert.equal(verified.splice(0).length, 201 + refused.size)
+  assert.deepEqual(findUnreadable()?.sites, ['bakery'])
+  // On its schedule the next run counts what it cannot read again.
   const runNext = async (from = refusing) => {
     clock.now += DAY_MS
     const counted = counter.value
@@ -290,7 +292,7 @@ test('every stored file is compared with its hash once in the time that the dail
   await assert.rejects(runNext(), /refused/)
   logged.length = 0
   assert.equal(await runNext(), refused.size + 3, 'they and those that are lost')
-  const unreadable = logged.find(({ message }) => message === 'a stored file cannot be read')
+  const unreadable = findUnreadable()
   assert.deepEqual([refused.has(unreadable!.object), unreadable!.sites], [true, ['bakery']])
   verified.length = 0
   refused.clear()
