@@ -44,17 +44,7 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
       {!last && verdict !== 'none' && (
         <p class="small">Earlier, or in another review, for the same content.</p>
       )}
-      {last && (
-        <p class="small">
-          <Author author={last.author} /> · <RelativeTime at={last.createdAt} />
-          {last.note && (
-            <>
-              {': '}
-              <bdi>{last.note}</bdi>
-            </>
-          )}
-        </p>
-      )}
+      {last && <Decision {...last} />}
       <div class="choices">
         {(['approved', 'changes-requested'] as const).map((verdict) => (
           <Button
@@ -82,6 +72,20 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
         </Confirm>
       )}
     </section>
+  )
+}
+
+function Decision({ author, createdAt, note }: ReviewDecision) {
+  return (
+    <p class="small">
+      <Author author={author} /> · <RelativeTime at={createdAt} />
+      {note && (
+        <>
+          {': '}
+          <bdi>{note}</bdi>
+        </>
+      )}
+    </p>
   )
 }
 

@@ -436,6 +436,10 @@ function Composer({ comment: { place, text, write, put }, canWrite, onSend }: Co
   )
 }
 
+function filterOf({ status, outdated }: ReviewThread): Filter {
+  return status === 'open' && outdated ? 'outdated' : status
+}
+
 interface ThreadListProps {
   review: Review
   filter: Filter
@@ -450,11 +454,14 @@ interface ThreadListProps {
 /** The threads of all pages, by page. */
 function ThreadList(props: ThreadListProps) {
   const { review, filter, labels, canWrite, selectedId, onFilter, onOpen, onChange } = props
-  const filterOf = ({ status, outdated }: ReviewThread): Filter =>
-    status === 'open' && outdated ? 'outdated' : status
   const wanted = review.threads.filter((thread) => filterOf(thread) === filter || hasReply(thread))
   const pages = Map.groupBy(wanted, ({ place }) => place.path)
   const count = (one: Filter) => review.threads.filter((thread) => filterOf(thread) === one).length
+  const change = async (thread: ReviewThread, given: ThreadChange) => {
+    await onChange(thread, given)
+    // Others may have resolved it since the reply was begun.
+    if (given.text !== undefined) onFilter(filterOf(thread))
+  }
   return (
     <section class="stack tight" aria-labelledby="comments" tabIndex={-1}>
       <h2 id="comments">Comments</h2>
@@ -479,7 +486,7 @@ function ThreadList(props: ThreadListProps) {
                 isSelected={thread.id === selectedId}
                 canWrite={canWrite}
                 onSelect={() => onOpen(thread)}
-                onChange={(change) => onChange(thread, change)}
+                onChange={(given) => change(thread, given)}
               />
             ))}
           </ul>

@@ -139,12 +139,16 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
           onMore={isPartial && words.length === 0 && !all.value ? sites.more : undefined}
         />
       )}
-      {all.value?.nextCursor && (
-        <p class="quiet">
-          These are your newest {formatNumber(MAX_LOADED_SITES)} sites. Search finds the others.
-        </p>
-      )}
+      {all.value?.nextCursor && <OthersHint />}
     </div>
+  )
+}
+
+function OthersHint() {
+  return (
+    <p class="quiet">
+      These are your newest {formatNumber(MAX_LOADED_SITES)} sites. Search finds the others.
+    </p>
   )
 }
 
