@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -335,7 +336,7 @@ describe('a backup', () => {
 
     await rename(target, away)
     await mkdir(target)
-    const gone = atSecondPage(() => void rm(target, { recursive: true }))
+    const gone = atSecondPage(() => renameSync(target, `${target}-gone`))
     await assert.rejects(backUp(data, target, { report: gone }), /The backup target cannot be used \(ENOENT/)
     await assert.rejects(backUp(data, target), /is not a folder: create it once/)
     await rename(away, target)
