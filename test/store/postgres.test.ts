@@ -22,6 +22,18 @@ import { PostgresTestDatabases } from './test-database.ts'
 /** As docs/scale.md states. */
 const MAX_CHANGES_PER_POLL = 10_000
 
+/** A feed without a store, which polls only when the test says so. */
+function openFeed(url: string) {
+  const stack = new AsyncDisposableStack()
+  const cluster = parseConnectionUrl(url)
+  const pool = stack.use(new PrimaryPool({ cluster, maxConnections: 1, timeouts: PATIENT_TIMEOUTS }))
+  const notified: (readonly string[] | undefined)[] = []
+  const notify = async (changed: ChangeSet | undefined) => void notified.push(changed?.names)
+  const options = { pool, pollIntervalMs: HOUR_MS, pollTimeoutMs: HOUR_MS, notify }
+  const feed = stack.use(new ChangeFeed(options))
+  return { feed, notified, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
 describe('the store in PostgreSQL', requires('postgres'), () => {
   const databases = startForAllTests(() => PostgresTestDatabases.create())
 
@@ -165,14 +177,8 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
         as 'select pg_catalog.clock_timestamp() + ahead from public.clock';
       alter database "${name}" set search_path = public, pg_catalog`,
     )
-    await using pool = new PrimaryPool({
-      cluster: parseConnectionUrl(url),
-      maxConnections: 1,
-      timeouts: PATIENT_TIMEOUTS,
-    })
-    const notified: (readonly string[] | undefined)[] = []
-    const notify = async (changed: ChangeSet | undefined) => void notified.push(changed?.names)
-    await using feed = new ChangeFeed({ pool, pollIntervalMs: HOUR_MS, pollTimeoutMs: HOUR_MS, notify })
+    await using opened = openFeed(url)
+    const { feed, notified } = opened
     await feed.poll()
     for (const ahead of ['49 minutes', '100 minutes']) {
       await run(url, `update clock set ahead = '${ahead}'; insert into changes (name) values ('site')`)
@@ -200,14 +206,8 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     // The feed of an open store would begin the next epoch.
     await using database = await (await sharedPostgres()).createDatabase()
     const { url } = database
-    await using pool = new PrimaryPool({
-      cluster: parseConnectionUrl(url),
-      maxConnections: 1,
-      timeouts: PATIENT_TIMEOUTS,
-    })
-    const notified: (readonly string[] | undefined)[] = []
-    const notify = async (changed: ChangeSet | undefined) => void notified.push(changed?.names)
-    await using feed = new ChangeFeed({ pool, pollIntervalMs: HOUR_MS, pollTimeoutMs: HOUR_MS, notify })
+    await using opened = openFeed(url)
+    const { feed, notified } = opened
     const other = new pg.Client({ connectionString: url })
     await feed.poll()
     await other.connect()
