@@ -260,6 +260,8 @@ test('an error of a read shows nothing that is not flushed', requires('strace'),
     assert.equal(await Promise.race([reading, new Promise((resolve) => setImmediate(resolve))]), undefined)
   }
   await writing
+  // Unlike a read, it waits for the flush of the reader without a limit.
+  await reader.pollChanges()
   assert.ok(await reader.read.sites.find('unconfirmed'))
 })
 
