@@ -38,7 +38,7 @@ export interface Deadlines extends ConnectionDeadlines {
   drawing: number
   /** Rendering a Markdown document, once its thread runs. Afterwards the document is shown as text. */
   markdown: number
-  /** Scanning a batch of files for secrets, which takes a fraction of a second, with the start of the process. */
+  /** Scanning a batch of files for secrets, which takes a fraction of a second, with the start of the thread. */
   secretScan: number
   /** A response of the CA, and all requests of a call. */
   authority: { request: number; call: number }

@@ -10,8 +10,6 @@ interface WorkerProcessOptions {
   /** Answers each message with one, and exits with the channel, hence with the service. */
   program: URL
   idleTimeoutMs: number
-  /** Of Node. */
-  execArgv?: readonly string[]
   /** Where the system does not allow it, it runs at normal priority. */
   priority?: number
 }
@@ -29,15 +27,8 @@ export class WorkerProcess<Message extends Serializable, Answer>
     return this.#child?.pid
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
-  /**
-   * One call at a time. Rejects when the process exits, and when the signal aborts: the next call starts another one.
-   * UNAVAILABLE when none can be started.
-   */
-  async call(message: Message, signal?: AbortSignal): Promise<Answer> {
+  /** One call at a time. Rejects when the process exits: the next call starts another one. UNAVAILABLE when none starts. */
+  async call(message: Message): Promise<Answer> {
     clearTimeout(this.#idleTimer)
     this.#child ??= this.#start()
     const child = this.#child
@@ -45,7 +36,7 @@ export class WorkerProcess<Message extends Serializable, Answer>
       child.channel?.ref()
       child.ref()
       child.send(message)
-      const [answer] = await once(child, 'message', { signal })
+      const [answer] = await once(child, 'message')
       return answer as Answer
     } catch (error) {
       this.#kill(child)
@@ -64,13 +55,12 @@ export class WorkerProcess<Message extends Serializable, Answer>
   }
 
   #start(): ChildProcess {
-    const { program, execArgv = [], priority } = this.parts
+    const { program, priority } = this.parts
     if (this.#isClosed) throw startFailure('it was ended')
     // It gets nothing of the environment, which contains secrets, but the cache of Node, if there is one.
     const cache = getCompileCacheDir()
     const child = fork(program, [], {
       env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
-      execArgv: [...execArgv],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })

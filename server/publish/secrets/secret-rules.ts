@@ -159,10 +159,10 @@ const ANCHORS =
 export type ScanResult = (Omit<FoundSecret, 'value'> & { digest: string })[] | null
 
 /** Null, too, when there are more places to look at. */
-export function scan(read: () => Buffer, maxPlaces?: number): ScanResult {
+export function scan(read: () => Buffer): ScanResult {
   try {
     const text = read().toString('latin1')
-    return findSecrets(text, maxPlaces).map(({ value, ...found }) => ({
+    return findSecrets(text).map(({ value, ...found }) => ({
       ...found,
       digest: hash('sha256', value),
     }))

@@ -9,14 +9,13 @@ import { toBatches } from '../../lib/batches.ts'
 import { Component } from '../../lib/component.ts'
 import { SharedSemaphore } from '../../lib/concurrency-limiter.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { Semaphore } from '../../lib/semaphore.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
-import { WorkerProcess } from '../../lib/worker-process.ts'
+import { WorkerThread } from '../../lib/worker-thread.ts'
 import type { Parts } from '../../parts.ts'
 import { type ManifestFile, servedType } from '../../store/tables/versions.ts'
 import type { VersionSource } from '../publish-queue.ts'
-import { type ScanResult, scan } from './secret-rules.ts'
+import type { ScanResult } from './secret-rules.ts'
 
 type SecretScanParts = Pick<Parts, 'log'> & {
   secrets: Secrets
@@ -35,24 +34,19 @@ export interface FileContents {
   coded?: CodedContent | undefined
 }
 
-/** Files that are sent to the process together, and the size of a larger one that is scanned. */
+/** Files that are scanned together, and the size of a larger one that is scanned. */
 const BATCH_BYTES = 2 ** 20
 const MAX_FILE_BYTES = 16 * 2 ** 20
 
-/** Of a batch that is scanned here, within 1 ms: the message to the process would take longer. */
-const MAX_FILES_HERE = 8
-const MAX_BYTES_HERE = 16 * 1024
-const MAX_PLACES_HERE = 20
+/** Of a batch that is sent to the thread, which reads others of a local disk itself. */
+const SMALL = { files: 8, bytes: 16 * 1024 }
 
-const PROCESS_MEMORY_MB = 128
+const THREAD_MEMORY_MB = 128
 /** Its start takes longer than a scan. */
-const PROCESS_IDLE_TIMEOUT_MS = 5 * MINUTE_MS
+const THREAD_IDLE_TIMEOUT_MS = 5 * MINUTE_MS
 
 /** Publishes take turns, a batch each. The next ones are read at the same time, from a bucket that may be slow. */
-const [BATCHES, READ_BATCHES] = [
-  { running: 1, waiting: 3 },
-  { running: 4, waiting: 1000 },
-] as const
+const BATCHES = { running: 4, waiting: 1000 }
 
 const MAX_REPORTED = 50
 
@@ -65,16 +59,16 @@ const TEXT_TYPES =
 /** Finds secrets in the new text files of a version, before it is published (docs/decisions/050-secret-scan.md). */
 export class SecretScan extends Component<SecretScanParts> implements Disposable {
   readonly #signer = new Signer(this.parts.secrets, 'secret findings')
-  readonly #reads = new SharedSemaphore(READ_BATCHES)
-  readonly #scans = new Semaphore(BATCHES)
-  readonly #process = new WorkerProcess<FileContents[], ScanResult[]>({
-    program: new URL('./secret-process.ts', import.meta.url),
-    idleTimeoutMs: PROCESS_IDLE_TIMEOUT_MS,
-    execArgv: [`--max-old-space-size=${PROCESS_MEMORY_MB}`],
+  readonly #batches = new SharedSemaphore(BATCHES)
+  readonly #thread = new WorkerThread<FileContents[], ScanResult[]>({
+    program: new URL('./secret-worker.ts', import.meta.url),
+    timeoutMs: this.parts.timeoutMs,
+    idleTimeoutMs: THREAD_IDLE_TIMEOUT_MS,
+    memoryMb: THREAD_MEMORY_MB,
   });
 
   [Symbol.dispose](): void {
-    this.#process[Symbol.dispose]()
+    this.#thread[Symbol.dispose]()
   }
 
   /**
@@ -115,36 +109,32 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     { publisher, reader }: VersionSource,
   ): Promise<ScanResult[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
-    const isPlain = batch.every(({ coded }) => !coded)
-    if (isPlain && batch.length <= MAX_FILES_HERE && sumSizes(batch) <= MAX_BYTES_HERE) {
-      const contents = await Promise.all(batch.map(({ hash }) => reader.bytes(hash).catch(() => undefined)))
-      const results = contents.map((bytes) => scan(() => bytes!, MAX_PLACES_HERE))
-      if (!results.includes(null)) return results
-    }
-    return this.#reads.run(publisher, async () => {
-      const contents = await Promise.all(batch.map((file) => locate(reader, file)))
-      return this.#scans.run(() => this.#send(batch, contents))
-    })
+    const isSmall = batch.length <= SMALL.files && sumSizes(batch) <= SMALL.bytes
+    const send = async () =>
+      this.#send(batch, await Promise.all(batch.map((file) => locate(reader, file, isSmall))))
+    return isSmall ? send() : this.#batches.run(publisher, send)
   }
 
   async #send(batch: readonly FileToScan[], contents: FileContents[]): Promise<ScanResult[] | undefined> {
     try {
-      return await this.#process.call(contents, AbortSignal.timeout(this.parts.timeoutMs))
+      return await this.#thread.call(contents)
     } catch (error) {
-      // Its end killed the process: that is no reason to publish files that were not scanned.
-      if (this.#process.isClosed)
-        throw new ApiError('UNAVAILABLE', 'The server is stopping. Try again shortly.', {
-          retryAfterSeconds: 1,
-        })
+      // A stop is no reason to publish files that were not scanned.
+      if (error instanceof ApiError) throw error
       this.parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
       return undefined
     }
   }
 }
 
-async function locate(reader: BlobReader, { hash, coded }: FileToScan): Promise<FileContents> {
-  const bytes = (await reader.localPlace(hash)) ?? (await reader.bytes(hash)) ?? new Uint8Array()
-  return { bytes, coded }
+async function locate(
+  reader: BlobReader,
+  { hash, coded }: FileToScan,
+  isSmall: boolean,
+): Promise<FileContents> {
+  const place = isSmall ? undefined : await reader.localPlace(hash)
+  // A copy, because the message has all of the memory that a buffer is a part of.
+  return { bytes: place ?? new Uint8Array((await reader.bytes(hash)) ?? []), coded }
 }
 
 /** What the batches of a version have. */

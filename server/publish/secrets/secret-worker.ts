@@ -1,12 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs'
+import { parentPort } from 'node:worker_threads'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { scan } from './secret-rules.ts'
 import type { FileContents } from './secret-scan.ts'
 
-// A separate program, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it.
+// A thread of its own, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it.
 
-process.on('message', (batch: readonly FileContents[]) => {
-  process.send!(batch.map((contents) => scan(() => decode(contents))))
+parentPort!.on('message', (batch: readonly FileContents[]) => {
+  parentPort!.postMessage(batch.map((contents) => scan(() => decode(contents))))
 })
 
 function decode({ bytes, coded }: FileContents): Buffer {
