@@ -43,9 +43,12 @@ export function findMarkdownStart<File extends { path: string }>(files: readonly
 
 /** The `index.html` nearest to the root, then the first by name. */
 export function findNearestIndex<File extends { path: string }>(files: readonly File[]): File | undefined {
-  const depth = ({ path }: File) => path.split('/').length
   const indexes = files.filter(({ path }) => INDEX.test(path))
-  return indexes.sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
+  const depths = new Map(indexes.map((file) => [file, file.path.split('/').length]))
+  const least = Math.min(...depths.values())
+  return indexes
+    .filter((file) => depths.get(file) === least)
+    .reduce<File | undefined>((first, file) => (first && first.path < file.path ? first : file), undefined)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import { MAX_PASSWORD_LENGTH } from '../../protocol/api/sites.ts'
 import { SharedSemaphore } from '../lib/concurrency-limiter.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
 
@@ -11,6 +12,9 @@ export const SECURE_PASSWORD_COOKIE = `__Host-${PASSWORD_COOKIE}`
 
 /** Argon2id (RFC 9106) with 19 MiB, two passes and one lane. */
 const ARGON2_COST = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 32 }
+
+/** In another normal form, a password can be three times as long. To normalize many marks takes quadratic time. */
+const MAX_TYPED_LENGTH = 3 * MAX_PASSWORD_LENGTH
 
 const derive = promisify(argon2)
 
@@ -34,6 +38,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 /** Within `passwordWork`. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+  if (password.length > MAX_TYPED_LENGTH) return false
   const [, memory, passes, parallelism, salt, tag] = stored.split('$')
   const expected = Buffer.from(tag!, 'base64url')
   const cost = {

@@ -180,6 +180,7 @@ const ADDRESSES = [
   `${'a.'.repeat(8000)}@b`,
   `a@${'a.'.repeat(8000)}`,
   `a${' '.repeat(16_000)}@b.c`,
+  `a${'\u0301'.repeat(8000)}${'\u0323'.repeat(8000)}@b.c`,
 ]
 
 export const HOSTILE_REQUESTS: HostileRequest[] = [

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
 import { type ZipPart, zip } from '../archive/zip-file.ts'
 
@@ -29,11 +30,16 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `:a
 const rules = (count: number, rule: (number: number) => string) =>
   Array.from({ length: count }, (_, number) => `${rule(number)}\n`).join('')
 
+/** Different characters. */
+const unicode = (length: number, first: number) =>
+  String.fromCodePoint(...Array.from({ length }, (_, index) => 0x4e00 + first + 2 * index))
+
 // biome-ignore format: one row per case
 const HEADERS: [title: string, text: string][] = [
   ['rules with thousands of lines, then paths alone', lines((n) => `/*${n}`, `/*\n${'a:b\n'.repeat(3200)}`)],
   ['99 long rules, then paths alone', lines((n) => `/${n}`, rules(99, (n) => `/${long.slice(9)}${n}/*\n A: b`))],
   ['paths of marks', lines(() => `/${'\u0301\u0323'.repeat(990)}`)],
+  ['different names of hosts in Unicode', lines((n) => `https://${unicode(1900, n)}/`)],
   ['names of hosts in Unicode', lines(() => `https://${'é.'.repeat(600)}a/`)],
   ['values of placeholders', rules(100, () => `/*\n${'x: :splat\n'.repeat(30)}`)],
 ]
@@ -44,6 +50,8 @@ const REDIRECTS: [title: string, text: string][] = [
   ['rules that vary', lines((n) => `/:a/:b/${n}/* /${':a/'.repeat(20)}`)],
   ['paths of marks', lines(() => `/${'\u0301\u0323'.repeat(990)} /b`)],
   ['queries', lines(() => `/a ${'a=b '.repeat(450)} /b`)],
+  ['hosts of sources in Unicode', lines((n) => `http://${unicode(1900, n)}/ /b`)],
+  ['hosts of targets in Unicode', lines((n) => `/${n} http://${unicode(1900, n)}/`)],
   ['circles', lines((n) => `/:a/${n}/* /:a/${n}/:splat/b 302!`)],
   ['circles of the same path', rules(100, () => '/* x=1 /:splat?x=1 302')],
 ]
@@ -63,8 +71,31 @@ const DOCUMENTS: [title: string, html: string][] = [
   ['a comment', `<!--${fill('--!')}`],
   ['tables', fill('<table><tr>x')],
   ['words in a table of a template', `<template><table>${fill(' x')}`],
+  ['links to icons of marks', `<link rel=icon href="/a${'\u0301'.repeat(16_000)}${'\u0323'.repeat(16_000)}">`],
+  ['links to icons below a base of marks', `<base href="/a${'\u0301'.repeat(8000)}${'\u0323'.repeat(8000)}/">${'<link rel=icon href=a>'.repeat(2000)}`],
+  ['links to icons below a long base', `<base href="/${'a'.repeat(131_072)}/">${'<link rel=icon href=a>'.repeat(5900)}`],
+  ['sizes of icons', fill('<link rel=icon sizes=5x href=a>')],
+  ['hosts of icons in Unicode', numbered((n) => `<link rel=icon href="//${unicode(5300, n)}/">`, 16)],
+  ['short hosts of icons in Unicode', numbered((n) => `<link rel=icon href="//${unicode(590, n)}/">`, 140)],
   ['tags that do not end', '<meta name="a" '.repeat(140_000)],
 ]
+
+/** Texts that together are scanned at a time: of each, an id and any 40 characters near it are a secret. */
+const secrets = (count: number) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, file) => {
+      const ids = numbered((n) => `AKIA${toLetters(file * 20_000 + n)} ${n % 24 ? '' : SECRET}`, 14_000)
+      return [`${file}.txt`, ids]
+    }),
+  )
+const SECRET = `${createHash('sha256').update('a secret').digest('base64').slice(0, 40)} `
+const toLetters = (number: number) =>
+  createHash('sha256')
+    .update(`${number}`)
+    .digest('hex')
+    .slice(0, 16)
+    .toUpperCase()
+    .replace(/[0189]/g, 'Q')
 
 const named = (parts: Record<string, string>): Buffer =>
   zip(Object.entries(parts).map(([name, data]) => ({ name, data: Buffer.from(data) })))
@@ -81,6 +112,7 @@ const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x8
 
 // biome-ignore format: one row per case
 const ARCHIVES: [title: string, archive: () => Buffer][] = [
+  ['a zip of many secrets', () => named({ 'index.html': 'x', ...secrets(3) })],
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
   ['a zip of 11,000 names of backslashes', () => entries(11_000, (n) => `${'a\\\\'.repeat(650)}${n}`)],
   ['a zip of many ends before zeros', () => Buffer.concat([Buffer.from('PK\x05\x06'.repeat(4825), 'latin1'), Buffer.alloc(46_256), Buffer.of(1)])],

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
+import { hashPassword, verifyPassword } from '../../server/sites/password.ts'
 import { zip } from '../archive/zip-file.ts'
 import { CALLS } from '../calls.ts'
 import { getResponse, toSite } from '../edge/responses.ts'
@@ -129,10 +130,18 @@ describe('no site holds the event loop for more than 50 ms', () => {
 describe('building the route table of 1,000 names of 500 characters holds the event loop for no more than 50 ms', () => {
   for (const [title, name] of LONG_NAMES) {
     test(title, async () => {
-      const site = toSite(Array.from({ length: 1000 }, (_, index) => `${name}${index}.html`))
+      const site = toSite(
+        Array.from({ length: 1000 }, (_, index) => `${name}${index % 2 ? index : `${index}/index`}.html`),
+      )
       await assertNoStall(async () => void getResponse(buildRouteTable(site), '/'))
     })
   }
+})
+
+test('a typed password of marks holds the event loop for no more than 50 ms', async () => {
+  const hash = await hashPassword('a word')
+  const typed = `a${'\u0301'.repeat(16_000)}${'\u0323'.repeat(16_000)}`
+  await assertNoStall(async () => assert.equal(await verifyPassword(typed, hash), false))
 })
 
 /** Runs the work, and the work that it returns, until one of the tries stays within the limit. */
@@ -162,7 +171,7 @@ async function start(): Promise<void> {
 async function publish(body: Buffer, type = 'application/zip'): Promise<string | undefined> {
   const headers = { 'content-type': type, ...bearer() }
   const answer = await exchange(serialized({ method: 'POST', path: '/api/v1/publish', headers, body }))
-  assert.match(answer, /^HTTP\/1.1 (201|400|413) /)
+  assert.match(answer, /^HTTP\/1.1 (201|400|413|422) /)
   return /"slug":"([^"]+)"/.exec(answer)?.[1]
 }
 

@@ -89,9 +89,11 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
     if (large) throw tooLarge(large)
     const version = new VersionScan({ signer: this.#signer, known: allowed })
-    for (const batch of toBatches(contents, { maxBytes: BATCH_BYTES }))
-      version.add(batch, await this.#scan(batch, source))
     const { findings, unscanned } = version
+    for (const batch of toBatches(contents, { maxBytes: BATCH_BYTES })) {
+      version.add(batch, await this.#scan(batch, source))
+      if (mode === 'refuse' && findings.length === MAX_REPORTED) break
+    }
     if (findings.length > 0) {
       log.info('secrets found in a version', { secrets: findings.length, path: findings[0]!.path })
       if (mode === 'refuse') throw secretDetected(findings)

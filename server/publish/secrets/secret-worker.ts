@@ -6,8 +6,17 @@ import type { FileContents } from './secret-scan.ts'
 
 // A thread of its own, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it.
 
+/** Of a batch: the event loop signs each. Files with more are not scanned. */
+const MAX_SECRETS = 1000
+
 parentPort!.on('message', (batch: readonly FileContents[]) => {
-  parentPort!.postMessage(batch.map((contents) => scan(() => decode(contents))))
+  let room = MAX_SECRETS
+  const results = batch.map((contents) => {
+    const secrets = scan(() => decode(contents))
+    room -= secrets?.length ?? 0
+    return room < 0 ? null : secrets
+  })
+  parentPort!.postMessage(results)
 })
 
 function decode({ bytes, coded }: FileContents): Buffer {

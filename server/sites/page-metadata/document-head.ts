@@ -1,5 +1,6 @@
 import { defaultTreeAdapter, Parser, type Token, type DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { MAX_TITLE_LENGTH } from '../../../protocol/api/publish.ts'
+import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 
@@ -147,6 +148,10 @@ export interface DocumentSummary {
   icons: string[]
 }
 
+/** Of a document. The time to parse a link grows with the square of its length. */
+const MAX_ICONS = 20
+const MAX_HREF_LENGTH = 600
+
 /** An origin that no link can name by accident. */
 const SITE_ORIGIN = 'http://site.invalid'
 
@@ -157,14 +162,14 @@ export function summarizeDocument(bytes: Buffer, contentType: string, path: stri
   const title = elements.find(({ tagName }) => tagName === 'title')
   const base = elements.find(({ tagName }) => tagName === 'base')
   const documentUrl = new URL(path.split('/').map(encodeURIComponent).join('/'), SITE_ORIGIN).href
-  const baseHref = base && readAttributes(base).get('href')
-  const baseUrl = URL.parse(baseHref ?? '', documentUrl)?.href ?? documentUrl
+  const baseUrl = (base && parseHref(base, documentUrl)?.href) ?? documentUrl
   return {
     title: title ? readTitle(title) : null,
     icons: elements
       .filter(isIcon)
+      .slice(0, MAX_ICONS)
       .toSorted((a, b) => iconSize(b) - iconSize(a))
-      .flatMap((element) => sitePath(readAttributes(element).get('href'), baseUrl) ?? []),
+      .flatMap((element) => sitePath(parseHref(element, baseUrl)) ?? []),
   }
 }
 
@@ -193,9 +198,14 @@ function iconSize(element: Tree.Element): number {
   return Number(/^\d{1,4}(?=x)/i.exec(sizes)?.[0] ?? (/apple/i.test(rel) ? 180 : 16))
 }
 
+/** Null without a link, or for one that is longer than those to files. */
+function parseHref(element: Tree.Element, baseUrl: string): URL | null {
+  const href = readAttributes(element).get('href')
+  return href && href.length <= MAX_HREF_LENGTH ? URL.parse(href, baseUrl) : null
+}
+
 /** Undefined when the link leads elsewhere. */
-function sitePath(href: string | undefined, baseUrl: string): string | undefined {
-  const url = href ? URL.parse(href, baseUrl) : null
+function sitePath(url: URL | null): string | undefined {
   if (url?.origin !== SITE_ORIGIN) return undefined
-  return attempt(() => decodeURIComponent(url.pathname.slice(1)).normalize())
+  return attempt(() => normalizeNfc(decodeURIComponent(url.pathname.slice(1))))
 }
