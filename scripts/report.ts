@@ -21,6 +21,7 @@ const TERMINAL_INTERVAL_MS = 500
 export class Report {
   readonly #strict: boolean
   readonly #seed: number
+  readonly #flags: readonly string[]
   readonly #total: number
   readonly #started = performance.now()
   readonly #running = new Set<string>()
@@ -32,10 +33,11 @@ export class Report {
   #passed = 0
   #failed = 0
 
-  /** `total` is the number of checks and groups of the run. */
-  constructor(options: { strict: boolean; seed: number; total: number }) {
+  /** `total` is the number of checks and groups of the run, and `flags` choose its tests and their variants. */
+  constructor(options: { strict: boolean; seed: number; total: number; flags: readonly string[] }) {
     this.#strict = options.strict
     this.#seed = options.seed
+    this.#flags = options.flags
     this.#total = options.total
     const interval = process.stdout.isTTY ? TERMINAL_INTERVAL_MS : PROGRESS_INTERVAL_MS
     this.#timer = setInterval(() => this.#showProgress(), interval)
@@ -118,8 +120,8 @@ export class Report {
   }
 
   #commandOf({ file, titles }: TestId): string {
-    const title = titles.at(-1)?.replaceAll("'", `'\\''`)
-    return `SEED=${this.#seed} npm test -- ${file}${title === undefined ? '' : ` --name '${title}'`}`
+    const title = titles.join(' › ').replaceAll("'", `'\\''`)
+    return [`SEED=${this.#seed} npm test --`, file, ...this.#flags, `--name '${title}'`].join(' ')
   }
 
   #showProgress(): void {

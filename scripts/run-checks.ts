@@ -20,7 +20,7 @@ const USAGE = `Every check of the project, on the pinned Node: npm test -- [part
 With a part only the tests of these files run; without one types, lint, regular expressions and wording count as one
 check each.
 
-  --name TITLE    only tests with this title, or whose titles end with it
+  --name TITLE    only tests with this title, or whose titles end with it; 'SUITE › TITLE' in a suite
   --changed       only tests that the files changed since the last commit, or on this branch, can reach; the nearest first
   --nightly       also files named *.nightly.test.ts
   --all-variants  every variant of tests that choose some, as the nightly run does
@@ -84,6 +84,7 @@ const lastChecks = isWhole && isCi ? [COSTS] : []
 const report = new Report({
   strict: isCi,
   seed,
+  flags: (['nightly', 'all-variants'] as const).filter((flag) => values[flag]).map((flag) => `--${flag}`),
   total: checks.length + groups.length + lastChecks.length,
 })
 for (const part of parts.filter((one) => !testFiles.some((file) => isChosen(file, [one]))))

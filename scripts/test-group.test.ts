@@ -7,6 +7,7 @@ import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
+import { Report } from './report.ts'
 import { root } from './root.mjs'
 import { SharedServers } from './shared-servers.ts'
 import { type Problem, runTestGroup, shortenOutput } from './test-group.ts'
@@ -50,6 +51,17 @@ describe('a group of tests', () => {
     assert.deepEqual(
       skipped.map(({ why }) => why),
       ['needs a part'],
+    )
+  })
+
+  test('runs those of one suite by its title', async () => {
+    const source = ['one', 'two'].map(
+      (name) => `describe('${name}', () => test('breaks', () => { throw new Error('${name}') }))`,
+    )
+    const { failed } = await run(source.join('\n'), 'two › breaks')
+    assert.deepEqual(
+      failed.map(({ test }) => test!.titles),
+      [['two', 'breaks']],
     )
   })
 
@@ -177,4 +189,25 @@ test('the report of a failure has the last lines that its process printed', () =
   )
   assert.equal(lines.at(-1), 'line 199')
   assert.ok(lines.length < 100)
+})
+
+test('a failure is printed when it happens, with the command that repeats exactly it, and skips are counted', (t) => {
+  const printed: string[] = []
+  t.mock.method(console, 'log', (text: string) => printed.push(stripVTControlCharacters(text)))
+  const report = new Report({ strict: false, seed: 7, total: 1, flags: ['--nightly'] })
+  report.passed()
+  report.failed({
+    test: { file: 'a.test.ts', line: 3, titles: ['a suite', "doesn't work"] },
+    why: 'this is why',
+  })
+  const command = "SEED=7 npm test -- a.test.ts --nightly --name 'a suite › doesn'\\''t work'"
+  const failure = "FAILED  a.test.ts:3  a suite › doesn't work"
+  assert.deepEqual(printed, [`\n${failure}\n    this is why\n    to repeat it: ${command}\n`])
+  report.skipped({
+    test: { file: 'b.test.ts', line: 1, titles: ['needs a part'] },
+    why: 'apt-get install it',
+  })
+  assert.equal(report.end({ interrupted: false }), false)
+  assert.ok(printed.includes('\nskipped  b.test.ts:1  needs a part: apt-get install it'))
+  assert.equal(printed.at(-1), '1 passed, 1 failed, 1 skipped')
 })

@@ -56,7 +56,9 @@ const { values, positionals } = parseArgs({
   options: { title: { type: 'string' } },
 })
 const { title } = values
-const pattern = title === undefined ? {} : { testNamePatterns: new RegExp(`${RegExp.escape(title)}$`) }
+// The runner separates titles of suites by spaces.
+const titles = title && RegExp.escape(title.replaceAll(' › ', ' '))
+const pattern = titles === undefined ? {} : { testNamePatterns: new RegExp(`${titles}$`) }
 // Where no test has the title, Node runs no hook that begins something, but those that end it, which then fail or wait.
 endOfTests.reached = async () => {
   await nextTurn()

@@ -364,6 +364,15 @@ test('only test/support/browser.ts opens pages and clients of Playwright, becaus
   assert.deepEqual(users, ['test/support/browser.ts'])
 })
 
+test('tests wait for a condition with waitFor, which names what does not become true', () => {
+  const waits = /\bwhile \([^\n]*\) await (?:turn|tick|setImmediate|new Promise)\(/
+  const users = globSync('{bench,packages,scripts,test}/**/*.ts', { cwd: root, exclude: ['**/node_modules'] })
+  assert.deepEqual(
+    users.filter((file) => waits.test(readFileSync(join(root, file), 'utf8'))),
+    [],
+  )
+})
+
 test('no text that a test finds on a page is a part of a word of generated slugs', () => {
   // All of their words: each is missed by 2,000 slugs with a probability of less than one in a billion.
   const slugs = Array.from({ length: 2000 }, () => newSlug().replace(/-[^-]+$/, ''))

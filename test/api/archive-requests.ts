@@ -3,10 +3,10 @@ import { type Dirent, existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import { buildArchive } from '../archive/build-archive.ts'
 import type { Part } from '../archive/part.ts'
 import { listObjects } from '../blobs/bytes.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Account, type Api, DAY_MS } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import type { Contents } from './content.ts'
@@ -67,7 +67,7 @@ export async function storedFiles(api: Api): Promise<Set<string>> {
   const { blobs, store } = await api.operator()
   await api.running.service.precompressor.onIdle()
   const findStrays = async () => store.read.blobs.withoutRow(await listObjects(blobs))
-  for (let round = 0; round < 500 && (await findStrays()).length > 0; round++) await setImmediate()
+  await waitFor(async () => (await findStrays()).length === 0)
   const discarded = new Set(await store.read.blobs.listDiscarded(api.clock.now, 10_000))
   const objects = (await listObjects(blobs)).filter((object) => !discarded.has(object))
   return new Set([...objects, ...(await filesIn(api, 'spool'))])

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import type { UpdateResponse } from '../../protocol/api/publish.schema.ts'
 import { Ballast, DiskReserve, reserveBytes } from '../../server/blobs/disk-reserve.ts'
 import { noise } from '../edge/fixture.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { MIB } from '../support/units.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Api, expectFailure, toTarget } from './api.ts'
@@ -129,7 +129,7 @@ test('on a full disk sites can be deleted, and users can sign in', requires('sma
   const data = join(disk.folder, 'data')
   await using api = await Api.start({ DATA: data, DISK_RESERVE: `${32 * MIB}` })
   const ballastBytes = () => stat(join(data, 'ballast')).then(({ size }) => size)
-  while ((await ballastBytes().catch(() => 0)) < 2 * MIB) await turn()
+  await waitFor(async () => (await ballastBytes().catch(() => 0)) >= 2 * MIB)
   const owner = await api.account()
   const sites = await Promise.all(
     ['one', 'two', 'three'].map((text) => api.publish(owner.client, { 'index.html': text })),

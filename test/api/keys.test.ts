@@ -206,7 +206,7 @@ describe('the list of keys', () => {
     await api.client(secret).details(slug)
     const usedAt = api.clock.now
     const lastUse = async () => (await client.keys()).keys[1]!.lastUsedAt
-    while ((await lastUse()) === null) await new Promise(setImmediate)
+    await waitFor(async () => (await lastUse()) !== null)
     api.pass(MINUTE_MS)
     await api.client(secret).details(slug)
     assert.equal(await lastUse(), new Date(usedAt).toISOString())

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.schema.ts'
 import { TAR_END, tarPart } from '../archive/tar-file.ts'
 import { listObjects } from '../blobs/bytes.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Account, type Api, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { type Contents, toManifest } from './content.ts'
@@ -61,12 +61,8 @@ export async function waitForMissing(
   pending: PendingVersion,
   paths: string[],
 ): Promise<void> {
-  let left = await missingPaths(owner, pending)
-  for (let round = 0; left.length > paths.length && round < 1000; round++) {
-    await setImmediate()
-    left = await missingPaths(owner, pending)
-  }
-  assert.deepEqual(left, paths)
+  await waitFor(async () => (await missingPaths(owner, pending)).length <= paths.length)
+  assert.deepEqual(await missingPaths(owner, pending), paths)
 }
 
 /** Sees what is stored after the call of this function. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -9,6 +8,7 @@ import { EdgeFixture } from '../edge/fixture.ts'
 import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
 import { borrowProxied } from './proxied-store.ts'
@@ -78,7 +78,7 @@ describe('visitors, while PostgreSQL cannot be reached', requires('postgres'), (
     await visit()
     for (let second = 0; second < 5; second++) {
       // Visitors do not wait for it, and the next one follows its end.
-      while (edge.store.pending > 0) await turn()
+      await waitFor(() => edge.store.pending === 0)
       edge.clock.now += 1000
       edge.store.reads = 0
       for (let round = 0; round < 3; round++) assert.ok((await visit()).every(({ status }) => status === 200))
@@ -145,8 +145,8 @@ async function startNode(stack: AsyncDisposableStack) {
     /** Resolves when reads succeed and all changes so far were notified. */
     async restore(store: Store) {
       proxy.upstreamPort = serverPort
-      while (!(await succeeds(store.check()))) await turn()
-      while (!(await succeeds(store.pollChanges()))) await turn()
+      await waitFor(() => succeeds(store.check()))
+      await waitFor(() => succeeds(store.pollChanges()))
     },
   }
   // Requests that nothing answers would delay the end of the store.

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { before, beforeEach, describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Site } from '../../server/store/tables/sites.ts'
 import type { HttpResponse } from '../support/http-client.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Content, EdgeFixture, FORM } from './fixture.ts'
 
 const PASSWORD = 'Pa\u00dfwort & "more" \u2713'
@@ -319,16 +319,16 @@ describe('an invalid form', () => {
     }
     const [aborted, endless] = [await begin(), await begin()]
     const isHeld = (forms: number) => edge.clientMemory.heldBytes >= forms * 50_000
-    while (!isHeld(2)) await turn()
+    await waitFor(() => isHeld(2))
     assert.ok(!isHeld(3), 'the first of each connection is released')
     aborted.destroy()
-    while (isHeld(2)) await turn()
+    await waitFor(() => !isHeld(2))
     t.mock.timers.tick(14_999)
     assert.equal((await edge.get(slug)).status, 401)
     assert.equal(endless.closed, false)
     t.mock.timers.tick(1)
     await once(endless, 'close')
-    while (edge.clientMemory.heldBytes > 0) await turn()
+    await waitFor(() => edge.clientMemory.heldBytes === 0)
     assert.deepEqual(edge.logged, [])
   })
 })

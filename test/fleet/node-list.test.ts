@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { Incidents } from '../../server/lib/incidents.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { formatNodes, NodeReporter } from '../../server/operations/fleet/nodes.ts'
 import { openTestStore } from '../support/engines.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 test('a node whose disk is full is not ready while another has room, and is again when no other has', async () => {
@@ -40,12 +40,12 @@ test('a node whose disk is full is not ready while another has room, and is agai
   const other = start('other:80')
   while (!one.reporter.isReplaceable) await other.fill(false)
   await other.fill(true)
-  while (one.reporter.isReplaceable) await turn()
+  await waitFor(() => !one.reporter.isReplaceable)
   assert.equal(other.reporter.isReplaceable, false, 'the last one stays')
   await other.fill(false)
-  while (!one.reporter.isReplaceable) await turn()
+  await waitFor(() => one.reporter.isReplaceable)
   await one.fill(false)
-  while (one.reporter.isReplaceable) await turn()
+  await waitFor(() => !one.reporter.isReplaceable)
 })
 
 test('after an outage of the database, a node is silent only if it does not report itself again', async () => {
@@ -74,16 +74,16 @@ test('after an outage of the database, a node is silent only if it does not repo
     return metrics.read()['slipway_incident{incident="node-silent"}'] === 1
   }
   // A report that sees the other node ends with this.
-  while (!reporter.isReplaceable) await turn()
+  await waitFor(() => reporter.isReplaceable)
   isAway = true
   now += MINUTE_MS
-  while (failures < 1 || reporter.isReplaceable) await turn()
+  await waitFor(() => failures >= 1 && !reporter.isReplaceable)
   await report('other')
   isAway = false
-  while (!reporter.isReplaceable) await turn()
+  await waitFor(() => reporter.isReplaceable)
   assert.equal(await isSilent(), false, 'all were cut off')
   now += MINUTE_MS
-  while (!(await isSilent())) await turn()
+  await waitFor(() => isSilent())
 })
 
 test('a node that was killed and started again is not silent while it is restarted in order', async () => {
@@ -111,9 +111,9 @@ test('a node that was killed leaves the list after a day, although no other one 
   await store.execute('relaxed', ({ rows }) => rows.put('nodes', killed))
   stack.use(new NodeReporter({ ...parts, incidents: new Incidents(parts), intervalMs: 1 }))
   const count = async () => (await store.read.nodes.list()).length
-  while ((await count()) < 2) await turn()
+  await waitFor(async () => (await count()) >= 2)
   now++
-  while ((await count()) > 1) await turn()
+  await waitFor(async () => (await count()) <= 1)
 })
 
 test('the list of nodes shows how long each has run, how far behind it is, and its numbers', () => {

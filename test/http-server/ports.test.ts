@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { getPort, limited, listenOn, SOCKETS } from '../../packages/http-server/ports.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const CLIENTS = 200
 
@@ -41,7 +42,7 @@ test('the sockets of a port have one limit of open connections, beyond which the
       .resume()
       .on('error', () => undefined)
   const reach = async (count: number) => {
-    while (accepted.length < count) await turn()
+    await waitFor(() => accepted.length >= count)
   }
   const clients = [open(), open()]
   await reach(2)

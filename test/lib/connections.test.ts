@@ -14,6 +14,7 @@ import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
 import { KIB, MIB } from '../support/units.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { SecureService } from '../tls/secure-service.ts'
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -106,16 +107,16 @@ test('pending requests use the memory share of their address, and no other clien
   }
 
   const other = await send('127.0.0.2', REQUEST)
-  while (memory.heldBytes === 0) await turn()
+  await waitFor(() => memory.heldBytes !== 0)
   const ofOther = memory.heldBytes
   assert.ok(ofOther > 90 * KIB && ofOther < 150 * KIB, `one request counts ${ofOther} bytes`)
   for (let count = 0; count < 6; count++) await send('127.0.0.3', REQUEST.repeat(20))
-  while (memory.evicted === 0) await turn()
+  await waitFor(() => memory.evicted !== 0)
   assert.ok(memory.heldBytes <= 4 * MIB + ofOther)
   assert.equal(other.destroyed, false)
 
   for (const socket of sockets) socket.destroy()
-  while (waiting > 0 || memory.heldBytes > 0) await turn()
+  await waitFor(() => waiting === 0 && memory.heldBytes === 0)
 })
 
 test('a connection is idle while its client is awaited, not while its request is handled', async () => {
@@ -159,7 +160,7 @@ test('a drain closes what requests in progress leave behind, and the response to
   ]
   const send = async (socket: Socket, answers: number) => {
     socket.write(REQUEST)
-    while (begun.length < answers) await turn()
+    await waitFor(() => begun.length >= answers)
   }
   await send(one, 1)
   await send(other, 2)
@@ -173,7 +174,7 @@ test('a drain closes what requests in progress leave behind, and the response to
   t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
   for (const response of begun) response.end('answer')
   assert.match(String(await once(one, 'data')), /Connection: keep-alive\r\n/)
-  while (received.split('answer').length < 3) await turn()
+  await waitFor(() => received.split('answer').length >= 3)
   assert.match(received, /Connection: keep-alive\r\n.*Connection: close\r\n/s)
   await once(other, 'close')
   t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)

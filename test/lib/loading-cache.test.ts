@@ -9,6 +9,7 @@ import { MINUTE_MS } from '../../server/lib/time.ts'
 import { gate } from '../edge/fixture.ts'
 import { makeBreaker } from '../support/lookup-limits.ts'
 import { numbers } from '../support/random.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 interface Loaded {
   version: number
@@ -358,11 +359,11 @@ describe('a cache entry with an owner', () => {
     ;({ open, opened } = gate())
     version = 1
     cache.invalidate('site')
-    while (!cache.isLoading('a.site')) await setImmediate()
+    await waitFor(() => cache.isLoading('a.site'))
     version = 2
     cache.invalidate('site')
     open()
-    while (breaker.reloads > 0) await setImmediate()
+    await waitFor(() => breaker.reloads === 0)
     assert.equal(cache.peek('a.site')?.owner?.version, 2)
   })
 
@@ -373,7 +374,7 @@ describe('a cache entry with an owner', () => {
     const keys = Array.from({ length: 200 }, (_, index) => `${index}.site`)
     const versions = async () => {
       const found = keys.map((key) => cache.peek(key)?.owner?.version)
-      while (breaker.reloads > 0) await setImmediate()
+      await waitFor(() => breaker.reloads === 0)
       return [...new Set(found)]
     }
     for (const key of keys) await cache.get(key)
@@ -400,7 +401,7 @@ describe('a cache entry with an owner', () => {
     const cache = makeCache(load, 100_000, breaker)
     const change = async () => {
       cache.invalidate('site')
-      while (breaker.reloads > 0) await setImmediate()
+      await waitFor(() => breaker.reloads === 0)
     }
     await cache.get('a.site')
     for (const loads of [2, 3]) {

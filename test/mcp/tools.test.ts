@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { type Account, Api } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
 import { MIB } from '../support/units.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { Agent, callOf, LIST_TOOLS, postMessage } from './agent.ts'
 
 const page = { path: 'index.html', content: '<title>One</title><h1>One</h1>' }
@@ -373,9 +374,7 @@ describe('the tools for programs', () => {
     assert.ok((await other.client.listTools()).tools.length > 0)
     cancel.abort()
     await assert.rejects(running.shift()!, /AbortError/)
-    let isBegun = false
-    for (let tries = 0; tries < 1000 && !isBegun; tries++) isBegun = await begin()
-    assert.ok(isBegun)
+    await waitFor(() => begin())
     released.resolve()
     assert.equal((await Promise.all(running)).length, 8)
   })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import { ApiError } from '../../server/lib/errors.ts'
@@ -13,6 +12,7 @@ import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { ChangeSet } from '../../server/store/store.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
@@ -71,7 +71,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
       await tx.blobs.add('one', [first])
       added.resolve()
       const waiting = `select from pg_locks where not granted and locktype = 'transactionid'`
-      while ((await run(url, waiting)).rowCount === 0) await turn()
+      await waitFor(async () => (await run(url, waiting)).rowCount !== 0)
     })
     await added.promise
     const other = store.write('durable', { site: 'two' }, (tx) => {
@@ -98,7 +98,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     await store.write('relaxed', {}, (tx) => tx.blobs.add('before', [last]))
     const waiting = async (count: number) => {
       const text = `select from pg_locks where not granted and locktype = 'transactionid'`
-      while ((await run(url, text)).rowCount !== count) await turn()
+      await waitFor(async () => (await run(url, text)).rowCount === count)
     }
     const started: Promise<unknown>[] = []
     let runs = 0
@@ -276,7 +276,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
       const second = assert.rejects(store.write('relaxed', { site: 'a-site' }, async () => undefined))
       const cancel = `select pg_cancel_backend(pid) from pg_locks where locktype = 'advisory' and not granted
       and database = (select oid from pg_database where datname = current_database())`
-      while ((await run(url, cancel)).rowCount === 0) await turn()
+      await waitFor(async () => (await run(url, cancel)).rowCount !== 0)
       await second
       for (let number = 0; number < 2; number++)
         await store.write('relaxed', {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))

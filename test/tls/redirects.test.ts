@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, mock, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { waitFor } from '../support/wait-for.ts'
 import { BASE, type Reply, SecureService, SITES } from './secure-service.ts'
 
 const TOKEN_PATH = '/.well-known/acme-challenge/a-token'
@@ -126,7 +126,8 @@ describe('plain HTTP', () => {
     await covered.certify(`*.${SITES}`, [`*.${SITES}`])
     await covered.certify(BASE)
     // Another process stored them: this one reads the change within a second.
-    for (const host of [hosts[0]!, BASE]) while ((await covered.plain(host)).status !== 308) await turn()
+    for (const host of [hosts[0]!, BASE])
+      await waitFor(async () => (await covered.plain(host)).status === 308)
     for (const host of hosts) {
       assert.equal(summarize(await covered.plain(host, '/a?b')), `308 https://${host}/a?b`)
       const reply = await covered.secure(host)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -144,7 +143,7 @@ describe('a service with HTTPS', () => {
     await service.certify(name)
     assert.equal(await service.namesFor(name), 'DNS:new.test')
     // The other process gets the change through the store.
-    while ((await other.namesFor(name)) === UNKNOWN_NAME) await turn()
+    await waitFor(async () => (await other.namesFor(name)) !== UNKNOWN_NAME)
     assert.equal((await other.secure(name)).body.toString(), 'home')
   })
 

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { program } from '../../scripts/program.mjs'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Daemon, startDaemon, UNPRIVILEGED_USER } from './daemon.ts'
 import { type BorrowedDatabase, borrowDatabase, COPIED, MIGRATED } from './postgres-databases.ts'
 import { sharedServer } from './shared-server.ts'
@@ -88,7 +88,7 @@ export class Postgres implements AsyncDisposable {
     await this.run(this.url(), "alter system set synchronous_standby_names = '*'")
     await this.run(this.url(), 'select pg_reload_conf()')
     const states = 'select from pg_stat_replication where sync_state = $$sync$$'
-    while ((await this.run(this.url(), states)).rowCount === 0) await turn()
+    await waitFor(async () => (await this.run(this.url(), states)).rowCount !== 0)
     return new Postgres(daemon)
   }
 
