@@ -105,7 +105,7 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     await using stack = new AsyncDisposableStack()
     const url = await cluster.createDatabase()
     // Of the writes that the outage stops.
-    const database = { ...PATIENT.database, hang: 200, commit: 400, lock: 400 }
+    const database = { ...PATIENT.database, hang: 1000, commit: 2000, lock: 2000 }
     const mail = stack.use(await startSmtp())
     const settings = { ...(await nodeSettings(url)), SMTP_URL: mail.url }
     const { client, port, service, log } = stack.use(
