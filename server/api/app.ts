@@ -6,6 +6,7 @@ import type { ClientMemory } from '../../packages/http-server/clients/client-mem
 import type { TransferRates } from '../../packages/http-server/clients/transfer-rates.ts'
 import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
 import { errorResponse } from '../../protocol/api/errors.schema.ts'
+import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { ARCHIVE_TYPES } from '../../protocol/api/publish.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -93,7 +94,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   //                  charges, so that a refused request costs no memory; both ways `assertQuerySize`
   //   preParsing     `accountBodies` accounts for the memory and the rate of the body, before it is read
   //   preValidation  `assertManifestSize` bounds a manifest before it is validated
-  //   preHandler     `followRenames` replaces a former slug in the path
+  //   preHandler     `followRenames` replaces a former slug in a path with one
   //   onResponse     `logRequests` writes the line
   // A body is parsed only where a route takes one: everything else is answered before its body is read.
   app.removeAllContentTypeParsers()
@@ -124,7 +125,6 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   sendBanner(api, options)
   admit(api, options)
   const table = routes(options)
-  api.addHook('preHandler', followRenames(options))
   for (const route of table) if (!route.bytes) api.route(routeOptions(route, options))
   await api.register(async (raw) => {
     untouchedBodies(raw)
@@ -147,6 +147,9 @@ function routeOptions(route: Route, services: Services & { manifestBytes: number
   const [status, shape] = route.answer
   const { manifestBytes } = services
   const { charge = 'api', ends, access, auth = 'required', foreignPages } = route
+  // The slug of a signed URL is signed, and `Finalizer` follows renames itself.
+  const hasName =
+    route.url.includes(':slug') && !route.url.startsWith(UPLOAD_PATH) && route.id !== 'finalizeVersion'
   const ownRules = route.archives === true || route.charge === 'handler' || route.bytes !== undefined
   return {
     method: route.method,
@@ -172,6 +175,7 @@ function routeOptions(route: Route, services: Services & { manifestBytes: number
         '5xx': errorResponse,
       },
     },
+    ...(hasName && { preHandler: followRenames(services) }),
     handler: route.handle,
   } as RouteOptions
 }

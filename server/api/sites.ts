@@ -1,5 +1,4 @@
 import type { preHandlerAsyncHookHandler } from 'fastify'
-import { PATHS, UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { Services } from '../services.ts'
 import { charge, SAFE_METHODS } from './auth.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
@@ -33,16 +32,11 @@ export function siteHandlers(services: Services) {
   } satisfies Partial<Handlers>
 }
 
-const [, FINALIZE_PATH] = PATHS.finalizeVersion.split(' ')
-
 /** Requests with a former name of a site are about the site of today. */
 export function followRenames({ names, store }: Services): preHandlerAsyncHookHandler {
-  return async ({ params, method, url, routeOptions }) => {
-    const named = params as { slug?: string } | undefined
-    // The slug of a signed URL is signed, and `Finalizer` follows renames itself.
-    if (named?.slug === undefined || url.startsWith(UPLOAD_PATH) || routeOptions.url === FINALIZE_PATH) return
-    const queries = SAFE_METHODS.has(method) ? store.read : store.patient
-    named.slug = await names.current(named.slug, queries)
+  return async ({ params, method }) => {
+    const named = params as { slug: string }
+    named.slug = await names.current(named.slug, SAFE_METHODS.has(method) ? store.read : store.patient)
   }
 }
 

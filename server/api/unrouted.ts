@@ -88,28 +88,9 @@ export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMetho
   }
 }
 
-/** A path such as `/api/v1/publish/`, whose final slash the router would read as an empty slug. */
-const EMPTY_NAME = /^\/api\/v1\/\w+\/(\?|$)/
-
 /** Requests that change nothing. A program may not follow a redirect of others, or not say that it was one. */
 function isSafe({ method }: Pick<IncomingMessage, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD'
-}
-
-/**
- * A program whose base URL ends with a slash sends paths that begin with two. A URL that is not percent-encoded UTF-8, or
- * ends before a name, is rewritten to an unknown path, for the 404 of the contract instead of the framework's error.
- */
-export function readableUrl({ url: given = '/', method }: Pick<IncomingMessage, 'url' | 'method'>): string {
-  const single = given.replace(/^\/+/, '/')
-  const url = single.startsWith('/api/') || !isSafe({ method }) ? single : given
-  if (EMPTY_NAME.test(url)) return '/api/'
-  try {
-    decodeURIComponent(url.split('?', 1)[0]!)
-    return url
-  } catch {
-    return url.startsWith('/api/') ? '/api/' : '/%25'
-  }
 }
 
 function allowedIn(table: readonly KnownRoute[]): MethodLookup {
