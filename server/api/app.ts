@@ -34,7 +34,7 @@ import { routes } from './routes.ts'
 import { LazySchemaCompilers } from './schema-compilers.ts'
 import { followRenames } from './sites.ts'
 import { statusPage } from './status-page.ts'
-import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
+import { answerUnknown, handleUnrouted, isSafe, knownMethods } from './unrouted.ts'
 import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends Services {
@@ -117,6 +117,25 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage(options.pages)))
   await app.ready()
   return app
+}
+
+/** A path such as `/api/v1/publish/`, whose final slash the router would read as an empty slug. */
+const EMPTY_NAME = /^\/api\/v1\/\w+\/(\?|$)/
+
+/**
+ * A program whose base URL ends with a slash sends paths that begin with two. A URL that is not percent-encoded UTF-8, or
+ * ends before a name, is rewritten to an unknown path, for the 404 of the contract instead of the framework's error.
+ */
+function readableUrl({ url: given = '/', method }: Pick<IncomingMessage, 'url' | 'method'>): string {
+  const single = given.replace(/^\/+/, '/')
+  const url = single.startsWith('/api/') || !isSafe({ method }) ? single : given
+  if (EMPTY_NAME.test(url)) return '/api/'
+  try {
+    decodeURIComponent(url.split('?', 1)[0]!)
+    return url
+  } catch {
+    return url.startsWith('/api/') ? '/api/' : '/%25'
+  }
 }
 
 /** `handle` handles a request to any route. */

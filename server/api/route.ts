@@ -1,7 +1,14 @@
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
-import type { Answer, Body, Operation, Parameters, Query } from '../../protocol/api/operations.schema.ts'
-import type { OperationId } from '../../protocol/api/paths.ts'
+import {
+  type Answer,
+  type Body,
+  OPERATIONS,
+  type Operation,
+  type Parameters,
+  type Query,
+} from '../../protocol/api/operations.schema.ts'
+import { type OperationId, PATHS } from '../../protocol/api/paths.ts'
 import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import type { Schema } from '../../protocol/api/schema.ts'
 import { type Caller, requireAccount, requireKeyHash } from '../accounts/authorization.ts'
@@ -65,6 +72,20 @@ export type Handlers = {
 }
 
 type Response<Id extends OperationId> = Answer<Id> | FastifyReply
+
+export function toRoute<Id extends OperationId>(id: Id, handlers: Handlers, maxFiles: number): Route {
+  const [method, url] = PATHS[id].split(' ') as [string, string]
+  const { body, ...operation }: Operation = OPERATIONS[id]
+  const [status] = operation.answer
+  return {
+    ...operation,
+    ...(body && { body: typeof body === 'function' ? body(maxFiles) : body }),
+    id,
+    method,
+    url,
+    handle: (request, reply) => handlers[id](new Call<Id>(request, reply.code(status), operation.query)),
+  }
+}
 
 /**
  * The parameters with numbers and flags in place of their text, and what is wrong: a parameter that is set twice, or a

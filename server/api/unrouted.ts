@@ -89,7 +89,7 @@ export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMetho
 }
 
 /** Requests that change nothing. A program may not follow a redirect of others, or not say that it was one. */
-function isSafe({ method }: Pick<IncomingMessage, 'method'>): boolean {
+export function isSafe({ method }: Pick<IncomingMessage, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
