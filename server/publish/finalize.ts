@@ -50,7 +50,6 @@ import {
 } from '../store/tables/versions.ts'
 import { findContentCodings } from './content-codings.ts'
 import { describeSite, loadDocument } from './describe-version.ts'
-import { ManifestFiles } from './pending-uploads.ts'
 import type { Precompressor } from './precompress/precompressor.ts'
 import { shareKey } from './publish-queue.ts'
 import type { ContentScan } from './scan/content-scan.ts'
@@ -256,8 +255,10 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
-    const manifest = new ManifestFiles(version.slug, files)
-    const arrived = recorded.filter((row) => manifest.has(row))
+    const arrived = recorded.filter(({ fileNumber, size, hash }) => {
+      const file = files[fileNumber]
+      return file?.size === size && (file.hash ?? hash) === hash
+    })
     const arrivals = new Map(arrived.map((row) => [row.fileNumber, row]))
     assertComplete(
       files,

@@ -17,7 +17,7 @@ const HASH_CHARACTERS = 64
 
 const MAX_KEPT_INVALIDATIONS = 64
 
-export class ManifestFiles {
+class ManifestFiles {
   readonly slug: string
   /** When the site expires, as of the read. */
   readonly expiresAt: number | null
