@@ -33,10 +33,9 @@ export async function findContentCodings<File extends ManifestFile>(
   files: readonly File[],
   { rules, present, maxDecodedBytes = MAX_DECODED_BYTES }: CodingOptions,
 ): Promise<{ files: File[]; decoded: ReadonlySet<File>; warnings: PublishWarning[] }> {
-  const codings = new ContentCodingRules(rules)
   const decoded = new Set<File>()
-  if (codings.isEmpty) return { files: [...files], decoded, warnings: [] }
-  const matching = await runInSlices(matchingSteps(codings, files))
+  if (rules.every(({ coding }) => coding === undefined)) return { files: [...files], decoded, warnings: [] }
+  const matching = await runInSlices(matchingSteps(new ContentCodingRules(rules), files))
   const known = new Map<string, DecodedBody>()
   for (const { hash, coded } of await present())
     if (coded) known.set(toKey(hash, coded.coding), { size: coded.decodedSize })

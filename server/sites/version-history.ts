@@ -395,7 +395,7 @@ export async function buildFinalizeResponse(
   const warnings = [
     ...version.warnings,
     ...lostImageWarnings(site, version),
-    ...(await injectionWarnings(blobs, injection)),
+    ...(injection ? await injectionWarnings(blobs, injection) : []),
   ]
   const preview = describePreview(addresses, version)
   return {

@@ -221,10 +221,6 @@ export class ContentCodingRules {
     })
   }
 
-  get isEmpty(): boolean {
-    return this.#rules.length === 0
-  }
-
   /** The coding of the last rule that matches the path of the file. */
   find(path: string): { rule: HeaderRule; coding: ContentCoding } | undefined {
     const canonical = canonicalPath(encodePath(`/${path}`))

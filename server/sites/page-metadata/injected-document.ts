@@ -123,9 +123,8 @@ export function injectionKey({ published, tags }: HeadInjection): string {
 /** None when the root document cannot be read. */
 export async function injectionWarnings(
   blobs: BlobReader,
-  injection: HeadInjection | undefined,
+  injection: HeadInjection,
 ): Promise<PublishWarning[]> {
-  if (!injection) return []
   const { obstacle } = await injectDocument(blobs, injection).catch((): InjectionResult => ({}))
   if (obstacle === undefined) return []
   const message = `The title, description and image were not added to this page, because ${obstacle}`
