@@ -2,7 +2,6 @@ import type { MemoryBudget } from '../packages/http-server/memory/second-chance-
 import type { Policies } from '../protocol/api/admin/policies.schema.ts'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
-import { AccountPlans } from './accounts/account-plans.ts'
 import { Administrators } from './accounts/administrators.ts'
 import { Blocklist } from './accounts/blocklist.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
@@ -177,7 +176,6 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     markdownPages,
     accounts,
     unsubscribeLinks,
-    accountPlans: new AccountPlans(parts),
     invitations: new Invitations({ ...parts, policy: config.signUp }),
     administrators: new Administrators(parts),
     blocklist,

@@ -120,7 +120,6 @@ const MIN_FILE_LINES = 60
 
 /** Short files with one importer that are concepts of their own. */
 const SHORT_FILES: Record<string, string> = {
-  'server/accounts/account-plans.ts': 'a service',
   'server/certificates/acme-account.ts': 'an engine of the ACME client',
   'server/edge/anonymous-notice.ts': 'a page with its form',
   'server/config/deployment-warnings.ts': 'a check of settings',

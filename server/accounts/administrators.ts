@@ -1,4 +1,6 @@
 import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
+import type { AccountPlan, Exceptions, LimitsChange, PlanChange } from '../../protocol/api/account.schema.ts'
+import { EXCEPTIONS } from '../../protocol/api/account.ts'
 import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
@@ -18,7 +20,8 @@ const MAX_SESSION_AGE_MS = 12 * HOUR_MS
 /** Writes that add or remove administrators follow one another, so that one stays. */
 const ADMINISTRATORS = 'administrators'
 
-export class Administrators extends Component<Pick<Parts, 'store' | 'clock'>> {
+/** What the operator and administrators set of an account, recorded in the audit log. */
+export class Administrators extends Component<Pick<Parts, 'store' | 'plans' | 'clock'>> {
   /**
    * By id or email address. NOT_FOUND; LAST_ADMINISTRATOR when a request would leave none. Without the mark, keys of scope
    * `admin` end: they would be valid again with a later mark.
@@ -44,6 +47,40 @@ export class Administrators extends Component<Pick<Parts, 'store' | 'clock'>> {
       await tx.audit.add({ at, actor, action, target: email })
     })
   }
+
+  /** Null removes an exception, absent ones stay. See `requireAccountOf`; VALIDATION_ERROR for an unknown plan. */
+  async setPlan(
+    actor: AuditActor,
+    target: string,
+    { plan, limits: change = {} }: PlanChange,
+  ): Promise<AccountPlan> {
+    const { store, plans, clock } = this.parts
+    const { maxFiles, ids } = plans
+    if (plan !== undefined && !plans.find(plan))
+      throw invalidField('plan', `must be one of ${ids.join(', ')}`)
+    if ((change.filesPerSite ?? 0) > maxFiles) {
+      const message = `must be at most ${maxFiles}, that of the largest plan`
+      throw invalidField('limits.filesPerSite', message)
+    }
+    const { id, email } = await requireAccountOf(store.read, target)
+    return store.write('durable', { account: id }, async (tx) => {
+      const account = await tx.accounts.find(id)
+      if (!account) throw noAccount(email)
+      const limits = applyChange(account.limits, change)
+      const set = { plan: plan ?? account.plan, limits }
+      const stored = Object.keys(limits).length === 0 ? null : limits
+      await tx.accounts.update(id, { plan: set.plan, limits: stored })
+      await tx.audit.add({ at: clock(), actor, action: 'account.plan', target: email, details: set })
+      return set
+    })
+  }
+}
+
+function applyChange(present: Exceptions | null, change: LimitsChange): Exceptions {
+  const changed: LimitsChange = { ...present, ...change }
+  return Object.fromEntries(
+    EXCEPTIONS.flatMap((name) => (changed[name] == null ? [] : [[name, changed[name]]])),
+  )
 }
 
 export function administratorScope({ id }: Pick<Account, 'id'>): WriteScope {

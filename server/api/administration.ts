@@ -4,8 +4,7 @@ import type { Services } from '../services.ts'
 import type { Handlers } from './route.ts'
 
 export function administrationHandlers(services: Services) {
-  const { overviews, lists, sweepList, policies, accountPlans, administrators, invitations, banners } =
-    services
+  const { overviews, lists, sweepList, policies, administrators, invitations, banners } = services
   return {
     getOverview: () => overviews.show(),
     getActivity: ({ query }) => overviews.activity(query.range ?? '24h'),
@@ -17,7 +16,7 @@ export function administrationHandlers(services: Services) {
     listNodes: () => lists.nodes(),
     getPolicies: () => policies,
     listAuditEntries: ({ query }) => lists.auditEntries(readPage(query)),
-    setPlan: ({ caller, params, body }) => accountPlans.set(auditActor(caller), params.id, body),
+    setPlan: ({ caller, params, body }) => administrators.setPlan(auditActor(caller), params.id, body),
     setAdministrator: async ({ caller, params, body: { administrator } }) => {
       await administrators.set(auditActor(caller), params.id, administrator)
       return { administrator }

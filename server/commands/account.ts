@@ -64,7 +64,7 @@ async function setPlan(context: CommandContext, args: string[]): Promise<number>
     throw new UsageError(`Unknown plan: ${plan}. Use ${formatAlternatives(known)}.`)
   const change = { plan, limits: readLimits(options) }
   await using data = await context.openData()
-  const { limits } = await data.accountPlans.set(COMMAND_LINE, email, change)
+  const { limits } = await data.administrators.setPlan(COMMAND_LINE, email, change)
   context.print(`${email} is on the plan ${plan} (displayed as "${plans[plan]!.name}").`)
   for (const [limit, value] of Object.entries(limits)) context.print(`Exception: ${toOption(limit)} ${value}`)
   return 0

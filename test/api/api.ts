@@ -222,7 +222,7 @@ export class Api implements AsyncDisposable {
 
   /** Does what `slipway-server account plan EMAIL PLAN` does. */
   async setPlan(email: string, plan: Plan): Promise<void> {
-    await (await this.operator()).accountPlans.set(COMMAND_LINE, email, { plan })
+    await (await this.operator()).administrators.setPlan(COMMAND_LINE, email, { plan })
   }
 
   /** Does what `slipway-server sweep NAME` does, and waits until the service has learned of it. */

@@ -28,8 +28,8 @@ const api = await startApi({
 /** A new account with these limits. */
 async function ownerWith(limits: Exceptions = {}): Promise<Account> {
   const account = await api.account()
-  const { accountPlans } = await api.operator()
-  await accountPlans.set(COMMAND_LINE, account.email, { limits })
+  const { administrators } = await api.operator()
+  await administrators.setPlan(COMMAND_LINE, account.email, { limits })
   return account
 }
 
@@ -170,16 +170,16 @@ describe('what an account holds', () => {
 
   test('an exception raises the limit of one account, until it is removed', async () => {
     const owner = await ownerWith({ sites: 1 })
-    const { accountPlans } = await api.operator()
+    const { administrators } = await api.operator()
     await api.publish(owner.client, page('one'))
-    await accountPlans.set(COMMAND_LINE, owner.email, { limits: { sites: 2, filesPerSite: 1 } })
+    await administrators.setPlan(COMMAND_LINE, owner.email, { limits: { sites: 2, filesPerSite: 1 } })
     await api.publish(owner.client, page('two'))
     const { limits } = await owner.client.me()
     assert.deepEqual([limits.sites, limits.filesPerSite], [2, 1])
     await expectFailure(api.publish(owner.client, { 'a.txt': 'a', 'b.txt': 'b' }), 'VALIDATION_ERROR')
     assert.equal((await refusal(api.publish(owner.client, page('three')))).limit, 2)
     const removed = { limits: { sites: null } }
-    assert.deepEqual(await accountPlans.set(COMMAND_LINE, owner.email, removed), {
+    assert.deepEqual(await administrators.setPlan(COMMAND_LINE, owner.email, removed), {
       plan: 'free',
       limits: { filesPerSite: 1 },
     })

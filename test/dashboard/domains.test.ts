@@ -35,7 +35,7 @@ describe('the domains page', requiresBrowser, () => {
   /** Signs in a new account with a site. */
   async function createSiteOwner(options = {}) {
     const { page, owner } = await web.asOwner(undefined, options)
-    await operator.accountPlans.set(COMMAND_LINE, owner.email, { plan: 'hobby' })
+    await operator.administrators.setPlan(COMMAND_LINE, owner.email, { plan: 'hobby' })
     const files = toFiles({ 'index.html': 'a' })
     const { slug } = await owner.client.publish({ files, title: 'A garden in May' })
     return { page, owner, client: owner.client, slug }

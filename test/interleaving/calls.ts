@@ -489,8 +489,8 @@ export const CALLS: Record<string, CallSpec> = {
   'remove the banner': { changes: ['banner'], run: ({ banners }) => banners.clear(COMMAND_LINE) },
   'set the plan': {
     changes: ['ann'],
-    run: ({ accountPlans }) =>
-      accountPlans.set(COMMAND_LINE, ANN.id, { plan: 'hobby', limits: { sites: 7 } }),
+    run: ({ administrators }) =>
+      administrators.setPlan(COMMAND_LINE, ANN.id, { plan: 'hobby', limits: { sites: 7 } }),
   },
   'end a session': {
     changes: ['sessions'],

@@ -116,7 +116,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/accounts/account.ts changeNotices account',
   'server/accounts/invitations.ts invite address',
   'server/accounts/invitations.ts revoke address',
-  'server/accounts/account-plans.ts set account',
+  'server/accounts/administrators.ts setPlan account',
   'server/accounts/session.ts endOthers account',
   'server/jobs/account-deletion.ts deleteAccount account',
   'server/jobs/account-deletion.ts deleteAccount address',

@@ -830,7 +830,7 @@ const ROWS: readonly Row[] = [
   ['records no block', 'server/operations/moderation/blocks.ts', 'Blocks.add', 'await tx.audit.add({ at: now, actor, action: `${kind}.block`, target: value, details })', '', CALLS],
   ['records no end of a block', 'server/operations/moderation/blocks.ts', 'Blocks.#remove', 'if (actor) await tx.audit.add({ at: this.parts.clock(), actor, action: `${kind}.unblock`, target: value })', '', CALLS],
   ['records no dismissal of reports', 'server/operations/moderation/reports.ts', 'Reports.decide', 'await tx.audit.add({ at: now, actor, action, target: slug })', '', CALLS],
-  ['records no plan of an account', 'server/accounts/account-plans.ts', 'AccountPlans.set', 'await tx.audit.add({', 'void ({', QUOTAS],
+  ['records no plan of an account', 'server/accounts/administrators.ts', 'Administrators.setPlan', 'await tx.audit.add({', 'void ({', QUOTAS],
   ['records no invitation', 'server/accounts/invitations.ts', 'Invitations.invite', "await tx.audit.add({ at: now, actor, action: 'invitation.add', target: email })", '', CALLS],
   ['records no end of an invitation', 'server/accounts/invitations.ts', 'Invitations.revoke', "await tx.audit.add({ at: clock(), actor, action: 'invitation.remove', target: email })", '', CALLS],
   ['records no banner', 'server/operations/administration/banners.ts', 'Banners.set', 'await tx.audit.add({', 'void ({\n', 'test/api/banner.test.ts'],
@@ -854,7 +854,7 @@ const ROWS: readonly Row[] = [
   ['creates accounts while sign-up is closed', 'server/accounts/invitations.ts', 'maySignUp', "if (policy.kind === 'closed') return false", '', 'test/api/sign-up.test.ts'],
   ['creates accounts of every domain', 'server/accounts/invitations.ts', 'maySignUp', 'policy.domains.includes(domain)', 'true', 'test/api/sign-up.test.ts'],
   ['sends invitations while sign-up is closed', 'server/accounts/invitations.ts', 'Invitations.invite', "if (policy.kind === 'closed') throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')", "if (false as boolean) throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')", 'test/api/sign-up.test.ts'],
-  ['sets an unknown plan', 'server/accounts/account-plans.ts', 'AccountPlans.set', 'if (plan !== undefined && !plans.find(plan))', 'if (false as boolean)', QUOTAS],
+  ['sets an unknown plan', 'server/accounts/administrators.ts', 'Administrators.setPlan', 'if (plan !== undefined && !plans.find(plan))', 'if (false as boolean)', QUOTAS],
   ['ignores settings with unknown names', 'server/config/settings.ts', 'readConfig', 'problems.push(unknownSetting(name, known))', 'void unknownSetting', 'test/operator/settings.test.ts'],
   ['accepts two values of one limit', 'server/config/settings.ts', 'readConfig', 'if (problems.length === 0) problems.push(...findPlanProblems(values as SettingValues, environment))', 'void findPlanProblems', 'test/operator/settings.test.ts'],
   // Metrics, access log, emails
