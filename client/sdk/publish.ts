@@ -232,9 +232,7 @@ class PublishRun {
     const claimToken = staged.claimToken ?? this.#options.claimToken
     const refresh = () => this.#client.refresh(slug, { versionId: plan.versionId, claimToken })
     const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#retryPolicy.now)
-    const { ifChanged, preview, allowSecrets } = this.#options
-    // A server from before previews would otherwise make the version live.
-    const live = preview === undefined ? this.#options.live : false
+    const { ifChanged, live, allowSecrets } = this.#options
     const request: FinalizeRequest = {
       versionId: plan.versionId,
       ...(live !== undefined && { live }),

@@ -888,7 +888,7 @@ const ROWS: readonly Row[] = [
   ['ends a backup at the first file that cannot be read', 'server/blobs/damage.ts', 'isDamage', 'error instanceof UnreadableFileError ||', '', BACKUP],
   ['calls each file of a disk damaged that was disconnected', 'server/operations/backup/folder-target.ts', 'FolderTarget.read', 'isUnreadable(error) && ++this.#unreadable <= MAX_UNREADABLE_FILES', 'isUnreadable(error)', BACKUP],
   ['replaces the backups of another service', 'server/operations/copies.ts', 'backUpInto', 'if (!otherService) await assertNewestOf(target, service)', '', BACKUP],
-  ['deletes the backups of another service', 'server/operations/backup/prune.ts', 'prune', 'if (!isOther && ++own > keep)', 'if (++own > keep)', BACKUP],
+  ['deletes the backups of another service', 'server/operations/backup/prune.ts', 'prune', 'if (one.manifest.service === service && ++own > keep)', 'if (++own > keep)', BACKUP],
   ['gives restored data another id', 'server/operations/copies.ts', 'identify', 'if (known) return known.id', '', BACKUP],
   ['restores a damaged database', 'server/operations/backup/restore.ts', 'fetchDatabase', "if (hash.digest('hex') !== database.hash || bytes !== database.bytes) throw failed", '', BACKUP],
   ['completes a backup after its lease has ended', 'server/operations/backup/backup.ts', 'copyAll', 'await lease.assertHeld()', '', BACKUP],

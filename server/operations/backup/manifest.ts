@@ -19,8 +19,8 @@ export interface BackupManifest {
   /** In the form of the name of the backup: `2026-11-23T10-32-02.123Z`. */
   time: string
   release: string
-  /** The id of the service; absent in backups of earlier releases. */
-  service?: string
+  /** The id of the service. */
+  service: string
   /** Compressed with Zstandard. `bytes` is its size when it is decompressed. */
   database: ContentIdentity & { bytes: number }
   /** Lists all other contents. */
@@ -89,10 +89,10 @@ export async function* listManifests(target: BackupTarget): AsyncGenerator<Liste
   }
 }
 
-/** BackupError when the newest backup that names its service is of another one: it would not be restored any more. */
+/** BackupError when the newest backup that can be read is of another service: it would not be restored any more. */
 export async function assertNewestOf(target: BackupTarget, service: string): Promise<void> {
   for await (const one of listManifests(target)) {
-    if (!('manifest' in one) || one.manifest.service === undefined) continue
+    if (!('manifest' in one)) continue
     if (one.manifest.service === service) return
     throw new BackupError(
       `The newest backup in the target, ${one.time}, is of another service, ${one.manifest.service}; this one is ${service}. Nothing was copied. Check SLIPWAY_DATA, and whether the disk of the data folder is mounted. If this service is to use the target from now on, run once: slipway-server backup --other-service`,
@@ -135,10 +135,10 @@ function parseManifest(bytes: Buffer, time: string): BackupManifest {
 }
 
 function isManifest(given: object): given is BackupManifest {
-  const { service = 'unknown', secret = '', database, counts, ...more }: Partial<BackupManifest> = given
+  const { secret = '', database, counts, ...more }: Partial<BackupManifest> = given
   return (
     more.format === FORMAT &&
-    [service, more.release].every(isWord) &&
+    [more.service, more.release].every(isWord) &&
     typeof secret === 'string' &&
     [database, more.list].every(isIdentity) &&
     [database?.bytes, ...COUNTS.map((name) => counts?.[name])].every(isCount) &&

@@ -41,14 +41,13 @@ export async function pruneAfter(
  * Keeps the newest backups of this service, all of other ones, and the contents of these. Removes nothing when a
  * manifest cannot be read, which may be that of another service, or the list of a backup that is kept.
  */
-export async function prune(target: BackupTarget, keep: number, service?: string): Promise<PruneResult> {
+export async function prune(target: BackupTarget, keep: number, service: string): Promise<PruneResult> {
   const kept: BackupManifest[] = []
   const removed: string[] = []
   let own = 0
   for await (const one of listManifests(target)) {
     if ('problem' in one) throw new BackupError(one.problem)
-    const isOther = ![undefined, service].includes(one.manifest.service)
-    if (!isOther && ++own > keep) removed.push(one.time)
+    if (one.manifest.service === service && ++own > keep) removed.push(one.time)
     else kept.push(one.manifest)
   }
   using bodies = new DisposableStack()
