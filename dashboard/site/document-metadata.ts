@@ -1,3 +1,4 @@
+import { MAX_HEAD_BYTES } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { slipway } from '../api/slipway.ts'
 import { extractHeadTags } from './head-tags.ts'
@@ -14,9 +15,6 @@ export const NO_METADATA: DocumentMetadata = { title: null, description: null, i
 
 /** The root document of a site. */
 const ROOT = 'index.html'
-
-/** Bytes of it that are read. */
-const MAX_HEAD_BYTES = 256 * 1024
 
 /** Maximum length of a value in characters. */
 const MAX_TEXT_LENGTH = 2000

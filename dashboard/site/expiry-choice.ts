@@ -1,3 +1,5 @@
+import { TTL_SECONDS } from '../../protocol/api/publish.ts'
+
 /** A choice of when a site expires: a duration from saving, a date, never, or as it is. */
 export interface ExpiryChoice {
   span: 'unchanged' | 'never' | 'hour' | 'day' | 'week' | 'month' | 'date'
@@ -18,10 +20,6 @@ const SPANS: Partial<Record<ExpiryChoice['span'], number>> = {
   month: 30 * DAY_SECONDS,
 }
 
-/** Range of the server in seconds: a minute to a year. */
-export const MIN_TTL_SECONDS = 60
-export const MAX_TTL_SECONDS = 365 * DAY_SECONDS
-
 /** The API's value: null for never, undefined when nothing valid is chosen. */
 export function toTtlSeconds({ span, date }: ExpiryChoice, now: number): number | null | undefined {
   if (span === 'never') return null
@@ -35,6 +33,6 @@ export function findExpiryError(choice: ExpiryChoice, now: number): string | und
   if (choice.span !== 'date') return undefined
   const seconds = toTtlSeconds(choice, now)
   if (seconds == null) return 'Enter a date and time.'
-  if (seconds < MIN_TTL_SECONDS) return 'Choose a time in the future.'
-  return seconds > MAX_TTL_SECONDS ? 'Choose a time within a year.' : undefined
+  if (seconds < TTL_SECONDS.min) return 'Choose a time in the future.'
+  return seconds > TTL_SECONDS.max ? 'Choose a time within a year.' : undefined
 }

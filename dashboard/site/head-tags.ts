@@ -11,7 +11,8 @@ const KEPT_ATTRIBUTES = /^(name|property|content)$/i
 /**
  * The `title` and `meta` tags in the head of an HTML document, without other attributes. Parsing a whole
  * untrusted document with the browser's parser would apply the page's CSP to its styles and report
- * violations. An unclosed construct ends parsing.
+ * violations; parse5, the parser of the server, is too large for a page. An unclosed construct
+ * ends parsing.
  */
 export function extractHeadTags(html: string): string {
   const tags: string[] = []

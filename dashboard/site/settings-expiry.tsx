@@ -1,14 +1,9 @@
+import { TTL_SECONDS } from '../../protocol/api/publish.ts'
 import { formatDayAndTime } from '../app/format-time.ts'
 import { Choice, TextField } from '../kit/field.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { LocalTime, TimeLeft, toLocalInputValue, useNow } from '../kit/time.tsx'
-import {
-  type ExpiryChoice,
-  MAX_TTL_SECONDS,
-  MIN_TTL_SECONDS,
-  toTtlSeconds,
-  UNCHANGED_EXPIRY,
-} from './expiry-choice.ts'
+import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
 import type { SettingsProps } from './use-settings.ts'
 
 /** When the site expires. */
@@ -33,8 +28,8 @@ export function Expiry({ site: { expiresAt }, settings }: SettingsProps) {
           type="datetime-local"
           hint="In your time zone."
           value={expiry.date}
-          min={toLocalInputValue(now + MIN_TTL_SECONDS * 1000)}
-          max={toLocalInputValue(now + MAX_TTL_SECONDS * 1000)}
+          min={toLocalInputValue(now + TTL_SECONDS.min * 1000)}
+          max={toLocalInputValue(now + TTL_SECONDS.max * 1000)}
           onWrite={(date) => choose({ date })}
           error={expiry.date === '' ? undefined : errors.expiry}
         />

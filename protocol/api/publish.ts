@@ -36,4 +36,7 @@ export const ARCHIVE_TYPES = ['application/zip', 'application/x-tar', 'applicati
 /** The largest number of files that a server can allow for a site; the default is spec 8.2. */
 export const MAX_FILES = 5000
 
+/** Of a document, where its title, description and image are read: visitors wait for the parser. */
+export const MAX_HEAD_BYTES = 256 * 1024
+
 export const MAX_TYPE_LENGTH = 255

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { MAX_HEAD_BYTES } from '../../protocol/api/publish.ts'
 import type { SiteKind } from '../../protocol/api/sites.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { findMarkdownStart, findNearestIndex } from '../../protocol/manifest/root-document.ts'
@@ -21,7 +22,7 @@ export async function loadDocument(
   const document = page ?? findMarkdownStart(files)
   if (!document) return undefined
   // Loaded on first use: the parser would take part of the start time.
-  const { summarizeDocument, MAX_HEAD_BYTES } = await import('../sites/page-metadata/document-head.ts')
+  const { summarizeDocument } = await import('../sites/page-metadata/document-head.ts')
   const { hash, size, contentType, path } = document
   const load = size > MAX_HEAD_BYTES ? readStart(blobs, hash!, MAX_HEAD_BYTES) : blobs.bytes(hash!)
   const bytes = await load.catch(() => undefined)

@@ -16,9 +16,6 @@ export interface DocumentHead {
 /** Browsers search for `<meta charset>` up to here (HTML, 4.2.5.4). */
 export const CHARSET_SCAN_BYTES = 1024
 
-/** Visitors wait for the parser. */
-export const MAX_HEAD_BYTES = 256 * 1024
-
 /** Far more than any head has. */
 const MAX_ELEMENTS = 10_000
 const MAX_DEPTH = 100

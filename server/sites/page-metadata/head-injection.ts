@@ -1,10 +1,10 @@
 import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { MAX_HEAD_BYTES } from '../../../protocol/api/publish.ts'
 import { escapeHtml } from '../../lib/html.ts'
 import {
   type DocumentHead,
   detectCharset,
   isAsciiCompatible,
-  MAX_HEAD_BYTES,
   parseHead,
   parseMetaCharset,
   readAttributes,
