@@ -66,10 +66,7 @@ import { ClientDownload } from './web/client-download.ts'
 
 /** The services without the servers: for the commands of the operator. */
 export interface OperatorContext extends Services {
-  /**
-   * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
-   * discards those of a secret that is lost; returns their numbers.
-   */
+  /** Takes the settings of all nodes from this process, and encrypts keys with its secret; returns their numbers. */
   shareSettings(options?: Pick<ReencryptOptions, 'discardsLostKeys'>): Promise<ReencryptedKeys>
 }
 
@@ -92,10 +89,7 @@ export interface Service extends AsyncDisposable {
   pollChanges(): Promise<void>
 }
 
-/**
- * Runs the whole service in this process until it is disposed: disposal stops it in order and lets work in
- * progress finish within `drainSeconds`.
- */
+/** Until it is disposed, which stops it in order, and lets work in progress finish within `drainSeconds`. */
 export async function startService(config: Config, given: StartOptions): Promise<Service> {
   await using stack = new AsyncDisposableStack()
   const shared = given.broadcastInvalidation !== undefined

@@ -13,10 +13,7 @@ import type { PublishQueue } from './publish/publish-queue.ts'
 import type { UrlBuilder } from './sites/urls.ts'
 import type { Store } from './store/store.ts'
 
-/**
- * What services are built from. The composition makes one frozen object of it; a constructor takes what it uses
- * (`Pick<Parts, …>`), with the services that it needs beside.
- */
+/** One frozen object; a constructor takes what it uses (`Pick<Parts, …>`), with the services that it needs beside. */
 export interface Parts {
   config: Config
   /** `{base_url}`, without a final slash. */

@@ -216,10 +216,7 @@ export async function requirePublisher(
   return site
 }
 
-/**
- * False when the site has an owner, or does not exist. INVALID_CLAIM_TOKEN, and SITE_EXPIRED once it was deleted: one
- * that is suspended stays after its expiry.
- */
+/** False with an owner or without a site. INVALID_CLAIM_TOKEN; SITE_EXPIRED once deleted, unless it is suspended. */
 export async function isDeletableWith(
   queries: Queries,
   { slug, claimToken }: { slug: string; claimToken: string },

@@ -113,10 +113,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     }
   }
 
-  /**
-   * Allows or refuses what a user code asks for, once. The key can be fetched while the credential `allowedBy` is valid.
-   * KEY_LIMIT_REACHED when the account has no room for it.
-   */
+  /** Once. The key can be fetched while the credential `allowedBy` is valid. KEY_LIMIT_REACHED. */
   async decide(
     account: Account,
     typed: string,

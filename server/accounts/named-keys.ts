@@ -90,10 +90,7 @@ export class NamedKeys extends Component<Pick<Parts, 'store' | 'clock'>> {
     return { keys: keys.map((key) => summarize(key, slugs, keyHash)) }
   }
 
-  /**
-   * VALIDATION_ERROR for an invalid field, NOT_FOUND for a site without access, NAME_TAKEN, KEY_LIMIT_REACHED; for the
-   * scope see `assertMayCreateAdminKey`.
-   */
+  /** VALIDATION_ERROR, NOT_FOUND without access to a site, NAME_TAKEN, KEY_LIMIT_REACHED; `assertMayCreateAdminKey`. */
   async create(caller: Caller, request: CreateKeyRequest): Promise<CreatedKey> {
     const account = requireAccount(caller)
     const name = readKeyName(request.name, 'name')
@@ -166,10 +163,7 @@ export function keyScope({ id, email }: Account): WriteScope {
   return { account: id, address: email }
 }
 
-/**
- * Within a write of `keyScope`; only the result has the key. KEY_LIMIT_REACHED beyond the limit. Replaces an earlier
- * key of the same name; the key of spec 2.5 stays as it is.
- */
+/** Within a write of `keyScope`. Replaces a key of the same name, but not that of spec 2.5. KEY_LIMIT_REACHED. */
 export async function mintKey(
   tx: WriteTransaction,
   { accountId, name, grant, issuedBy }: NewKey,

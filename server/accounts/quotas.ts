@@ -170,10 +170,7 @@ export async function releaseHolding(tx: WriteTransaction, site: SiteHolder, cha
     await tx.usage.add(holder, { bytes: -change.bytes, sites: -change.sites })
 }
 
-/**
- * An account's row always changes: which of its sites is the first with a content may have changed, so that a recount
- * has to begin again.
- */
+/** Of an account never: which of its sites has a content first may have changed, so that a recount begins again. */
 function isNothing({ ownerId }: SiteHolder, { bytes, sites }: Holding): boolean {
   return ownerId === null && bytes === 0 && sites === 0
 }

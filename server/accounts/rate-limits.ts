@@ -42,10 +42,7 @@ const REVIEW_REQUESTS_PER_HOUR = 1000
 /** Messages to `/mcp` for each request of the hourly limit. */
 const MESSAGES_PER_REQUEST = 20
 
-/**
- * The networks of one /48 or /24 share as much as this many of them for signing in: what strangers send there is stored
- * or mailed, and who has an IPv6 /48 has 65,536 networks.
- */
+/** For signing in, the networks of a /48 or /24 together have this many limits: an IPv6 /48 has 65,536 networks. */
 const MAX_NETWORKS = 20
 
 /** How long a read counter is cached for callers that are not charged. */

@@ -15,10 +15,7 @@ const SESSION_ID_LENGTH = 16
 
 /** Contract, "Sign-in". Stores only hashes of tokens. */
 export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
-  /**
-   * Within the transaction that signs a browser in. Ends the sessions with the `replaced` tokens, whose cookies the new one
-   * replaces; beyond the limit the oldest session ends.
-   */
+  /** In the transaction of a sign-in. The `replaced` tokens end; beyond the limit, the oldest session. */
   async open(
     tx: WriteTransaction,
     account: Account,

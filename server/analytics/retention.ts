@@ -18,10 +18,7 @@ const SITES_PER_QUERY = 500
 
 type VisitSweepParts = Pick<Parts, 'store' | 'clock'>
 
-/**
- * Deletes a day's salt as soon as no node can have anything to write for that day, and with it the visitors;
- * and counts after 91 days.
- */
+/** Deletes a salt, and with it the visitors, when no node can write for its day any more; counts after 91 days. */
 export async function pruneVisits(options: VisitSweepParts): Promise<number> {
   const { store, clock } = options
   const now = clock()

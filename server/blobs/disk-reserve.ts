@@ -18,10 +18,7 @@ const DEFAULT_PERCENT = 5
 const MIN_DEFAULT_BYTES = 256 * 2 ** 20
 const MAX_DEFAULT_BYTES = 2 ** 30
 
-/**
- * Keeps a part of the disk free for everything but publishing: the database, deletes, sign-in, certificates. `folder`
- * must exist once a method is called.
- */
+/** For everything but publishing: database, deletes, sign-in, certificates. `folder` must exist at the first call. */
 export class DiskReserve extends Component<{ folder: string; size: ReserveSize | undefined }> {
   /** Bytes that may be written before the reserve is reached, as last measured and written since. */
   #writableBytes = 0

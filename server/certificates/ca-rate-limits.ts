@@ -5,10 +5,7 @@ import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { hashFraction, toUrgency } from './schedule.ts'
 
-/**
- * Maximum orders within 3 hours by urgency; large CAs allow 300. The difference is reserved: for names without a valid
- * certificate, and for certificates that are about to expire.
- */
+/** Within 3 hours; large CAs allow 300. The rest is for names without a certificate, or with one about to expire. */
 const MAX_ORDERS = { relaxed: 100, first: 200, urgent: 270 } as const
 const ORDERS_WINDOW_MS = 3 * HOUR_MS
 

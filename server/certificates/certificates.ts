@@ -34,10 +34,7 @@ const MAX_WRITE_MS = MINUTE_MS
 const MIN_BACKOFF_MS = 10 * SECOND_MS
 const MAX_BACKOFF_MS = 5 * MINUTE_MS
 
-/**
- * The store holds the complete state of a certificate, so that any node can continue. A certificate is served until it
- * expires or is replaced.
- */
+/** The store has all of the state: any node continues. A certificate is served until it expires or is replaced. */
 export class CertificateManager extends Component<IssuingDeps> implements AsyncDisposable {
   readonly #issuance = new Issuance(this.parts)
   readonly #stopping = Promise.withResolvers<void>()
@@ -92,10 +89,7 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     return new Map(requested.map((certificate) => [certificate.name, toStatus(certificate, clock())]))
   }
 
-  /**
-   * Processes a bounded number at a time; returns the number issued. Called every few seconds; costs one indexed query
-   * when nothing is due. Safe to run on several nodes.
-   */
+  /** Returns the number issued. Every few seconds, on any number of nodes: one indexed query when nothing is due. */
   async runDue(): Promise<number> {
     if (this.#stopped) return 0
     const batch = this.#runBatch()
@@ -139,10 +133,7 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     this.#coveredUntil = 0
   }
 
-  /**
-   * After the CA was unreachable, first one name, each time another one because the CA may fail for a name only; then
-   * ten at a time. Stops when the CA is unreachable or limits.
-   */
+  /** After an outage one name, each time another: the CA may fail for one only. Stops when the CA fails or limits. */
   async #processAll(certificates: readonly CertificateSummary[]): Promise<number> {
     const { clock } = this.parts
     const began = clock()

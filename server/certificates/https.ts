@@ -146,10 +146,7 @@ export class Https
   }
 }
 
-/**
- * The service's own names for certificates: the wildcard of the site domain when there is a DNS hook, and the
- * host of {base_url} unless another certificate covers it.
- */
+/** The host of {base_url} unless a certificate file covers it; with a DNS hook the wildcard of the site domain. */
 export function getOwnNames(config: Config, baseUrl: string): string[] {
   if (config.tlsCertFile !== '') return []
   const { protocol, hostname } = new URL(baseUrl)

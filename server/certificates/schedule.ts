@@ -54,10 +54,7 @@ export function firstPlan(life: CertificateLifetime, now: number): RenewalPlan {
   }
 }
 
-/**
- * A deterministic moment in the suggested window (RFC 9773, 4.2), or now when the window has passed; the default rule
- * without a window.
- */
+/** A deterministic moment in the window (RFC 9773, 4.2), now when that has passed; without one the default rule. */
 export function planFromAri(
   life: CertificateLifetime,
   information: RenewalInfo | undefined,
@@ -90,10 +87,7 @@ export function nextDueTime({ renewAt, informationAt }: AnyRenewalPlan): number 
   return informationAt === null ? renewAt : Math.min(renewAt, informationAt)
 }
 
-/**
- * Retries after 1, 10 and 100 minutes, then daily; more often when the certificate is about to expire, within the CA's
- * limit of failed validations.
- */
+/** After 1, 10 and 100 minutes, then daily; sooner before the expiry, within the CA's limit of failed validations. */
 export function retryTime(failures: number, notAfter: number | null, name: string, now: number): number {
   const ordinary = RETRY_DELAYS_MS[Math.min(failures, RETRY_DELAYS_MS.length) - 1]!
   const left = (notAfter ?? 0) - now

@@ -10,10 +10,7 @@ const MAX_TABLE_BYTES = 2 ** 20
 
 export type GivenPlan = Partial<Limits> & { name?: string }
 
-/**
- * The limits of `free`, most of which are settings of their own, and how each is read in the table of plans and in the
- * commands of the operator.
- */
+/** Of `free` most are settings of their own; each is read alike in the table of plans and in commands. */
 export const LIMIT_SETTINGS: Readonly<Record<keyof Limits, SettingType<number>>> = {
   requestsPerHour: countLimit(60, [1, 1e9], 'API requests per hour for an account on the first plan.'),
   sites: countLimit(10_000, [0, 1e9], 'Sites, with those in the trash.'),

@@ -63,10 +63,7 @@ export function hasProof(texts: readonly string[], verificationToken: string): b
   )
 }
 
-/**
- * A name points here by its aliases or, since a root domain has none, by having no other addresses than
- * `proxyHost`.
- */
+/** By its aliases or, since a root domain has none, by having no other addresses than `proxyHost`. */
 async function checkPointing(
   dns: Dns,
   domain: string,

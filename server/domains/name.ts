@@ -33,10 +33,7 @@ export function parseHostName(typed: string): string {
   return name
 }
 
-/**
- * VALIDATION_ERROR also for IP addresses, single labels, public suffixes, names without certificates, and the service's
- * `own` names and names below them.
- */
+/** VALIDATION_ERROR also for IP addresses, single labels, public suffixes, names without certificates, `own` ones. */
 export async function parseDomain(typed: string, own: readonly string[]): Promise<string> {
   const { parse } = await import('tldts')
   const domain = parseHostName(typed)

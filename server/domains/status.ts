@@ -133,10 +133,7 @@ function lostMessage(domain: string): string {
   return `Another account has verified ${domain}, because your TXT record was missing`
 }
 
-/**
- * A durable write that is also about the domains of sites, whose certificates depend on them. It is repeated if others
- * were added before it began.
- */
+/** Durable, also about the domains of sites, whose certificates depend on them; repeated if others were added. */
 export async function writeWithDomains<T>(
   store: Store,
   { scope, find }: { scope: WriteScope; find: (queries: Queries) => Promise<readonly Domain[]> },

@@ -52,10 +52,7 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
   #stopped = false
   #warnedAt = -Infinity
 
-  /**
-   * The row after a check; the current row when it was checked a moment ago or too many checks are in
-   * progress. Undefined when it was deleted.
-   */
+  /** The row as checked, or as it is when it was checked a moment ago or too many are running. Undefined if deleted. */
   async verifyNow(row: Domain): Promise<Domain | undefined> {
     const { clock, store } = this.parts
     if (row.checkedAt !== null && isWithin(MIN_CHECK_INTERVAL_MS, row.checkedAt, clock())) return row

@@ -63,10 +63,7 @@ const MAX_CONCURRENT_CHECKS = 10
 const MAX_CHECKS_PER_HOUR = 180
 const MAX_COUNTED_ACCOUNTS = 10_000
 
-/**
- * The watchers of domains in this process. One timer and one query serve all of them, whichever process makes
- * a change. Pending names are checked sooner while they are watched.
- */
+/** One timer and one query serve all watchers of a process. Pending names are checked sooner while watched. */
 export class DomainWatchers extends Component<DomainWatchersOptions> {
   readonly #watchers = new Set<DomainWatcher>()
   readonly #checks = new Map<string, Promise<unknown>>()

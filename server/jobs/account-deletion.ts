@@ -23,10 +23,7 @@ const RECORDS_PER_TRANSACTION = 100
 
 type AccountDeletionParts = Pick<Parts, 'store' | 'clock'> & { certificates?: DomainCertificates | undefined }
 
-/**
- * Disables the sign-in first; then deletes the sites in several transactions; then the account. Each step is durable,
- * so that any process can resume after a crash.
- */
+/** Ends the sign-in, then the sites, then the account, durably: any process can resume after a crash. */
 export class AccountDeletion extends Component<AccountDeletionParts> {
   /**
    * VALIDATION_ERROR unless `typed` is the address of the account, LAST_ADMINISTRATOR for the only administrator of the

@@ -346,10 +346,7 @@ async function discardStrayObjects(parts: SweepParts, { since }: SweepScope): Pr
   }
 }
 
-/**
- * Completes what a crashed process, a full disk or a full queue left undone: a random piece at a time, because other
- * nodes take theirs from the same versions.
- */
+/** What a crash, a full disk or a full queue left undone; a random piece: other nodes take theirs from the same. */
 async function enqueuePrecompression({ store, precompressor, clock }: SweepParts): Promise<number> {
   return repeatUntilEmpty(async () => {
     const left = await store.read.versions.notPrecompressed(clock(), ITEMS_PER_TRANSACTION)

@@ -23,10 +23,7 @@ export interface Deadlines extends ConnectionDeadlines {
     refresh: number
   }
   databaseLock: number
-  /**
-   * S3 without a byte: for one request; for all of a process, which then refuses others until the bucket answers. For an
-   * exchange with its body in memory.
-   */
+  /** S3 without a byte: of a request, an exchange in memory, and all of a process, which then refuses others. */
   blobs: { request: number; exchange: number; hang: number }
   /** For the encoded bytes of a file, whose plain bytes are in memory and are then sent. */
   encodedBody: number
@@ -72,10 +69,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   ...CONNECTION_DEADLINES,
 })
 
-/**
- * Of a command that copies data: it waits for a bucket that hangs, and on a slow line as long as bytes arrive. It would
- * otherwise have to begin again.
- */
+/** For copying: waits for a bucket that hangs, and as long as bytes arrive. It would have to begin again. */
 export const COPYING_BLOBS: Readonly<Deadlines['blobs']> = Object.freeze({
   request: DEADLINES.blobs.request,
   exchange: HOUR_MS,

@@ -22,10 +22,7 @@ interface LoadingCacheOptions<V> {
   bytes: (value: V) => number
   /** Whether a value is a negative result: cached for a second, in a cache of its own. */
   isNegative: (value: V) => boolean
-  /**
-   * After how many milliseconds a use of a value loads it again in the background, because it lacks something; undefined for
-   * one that lacks nothing.
-   */
+  /** Milliseconds after which a use loads a value again in the background; undefined when it lacks nothing. */
   improveAfterMs?: (value: V) => number | undefined
   /** A caller may still use the value in the same turn of the event loop. */
   onEvict?: (value: V) => void

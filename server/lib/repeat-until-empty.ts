@@ -2,10 +2,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 
 const MAX_STEPS = 10_000
 
-/**
- * Runs a step until it affects no item; returns their number. Other work runs in between. Bounded, so that a failing step
- * does not loop forever.
- */
+/** Until a step affects no item; returns their number. Other work runs in between. Bounded: a failing step ends too. */
 export async function repeatUntilEmpty(step: () => Promise<number>): Promise<number> {
   let total = 0
   for (let runs = 0; runs < MAX_STEPS; runs++) {

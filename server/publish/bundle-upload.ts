@@ -45,10 +45,7 @@ interface ReceivedFile {
 
 /** Several files of a pending version in one tar. */
 export class BundleUploads extends Component<BundleUploadsParts> {
-  /**
-   * When a file is rejected or the body ends early, the complete ones before it stay received. UPLOAD_EXPIRED when the
-   * version is not pending any more.
-   */
+  /** Complete files stay received when one is refused or the body ends early. UPLOAD_EXPIRED when not pending. */
   async receive({ slug: signed, versionId }: BundleUpload, body: Readable): Promise<BundleReceipt> {
     const { slug, awaited } = await this.#loadManifest(signed, versionId)
     const active = new ActiveUpload(body)
@@ -96,10 +93,7 @@ export class BundleUploads extends Component<BundleUploadsParts> {
     return known === true && (await this.parts.store.read.blobs.damagedAmong([hash!])).size === 0
   }
 
-  /**
-   * At the end of a bundle, since a thousand writes would take longer than the files; over a slow connection often
-   * enough that little is lost when it drops.
-   */
+  /** At the end, as a thousand writes would take long; over a slow connection more often, so that little is lost. */
   #bundleWriter({ slug, versionId }: BundleUpload) {
     const { uploadRecorder, clock } = this.parts
     let waiting: ReceivedFile[] = []

@@ -10,10 +10,7 @@ import type { SitePreview } from '../store/tables/versions.ts'
 
 const HTML = /^text\/html\s*(;|$)/i
 
-/**
- * Reads the `index.html` nearest to the root, or the Markdown document. Undefined without one, and when it cannot be
- * read: a version without a title is better than none.
- */
+/** The `index.html` nearest to the root, or the Markdown document; undefined when there is none to be read. */
 export async function loadDocument(
   blobs: BlobReader,
   files: readonly StoredFile[],
@@ -67,10 +64,7 @@ const WEB_PAGE = /^(text\/html|application\/xhtml\+xml)\s*(;|$)/i
 /** Read by the service and never served. */
 const NEVER_SHOWN = /^_(redirects|headers)$/
 
-/**
- * A site with pages is one, whatever else it contains; any other is what most of its files are. `linkedIcons` are those
- * of its start page, the best first.
- */
+/** A site with pages is one, any other what most of its files are. `linkedIcons`: of its start page, the best first. */
 export function describeSite(files: readonly StoredFile[], linkedIcons: readonly string[] = []): SitePreview {
   const seen = files.filter(({ path }) => !NEVER_SHOWN.test(path))
   const images = seen.filter(({ contentType }) => IMAGE.test(contentType)).map(({ path }) => path)

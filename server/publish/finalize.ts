@@ -436,10 +436,7 @@ async function requireFinalizable(
   return claimToken === undefined ? requireChangeable(site, now) : requireClaimToken(site, claimToken, now)
 }
 
-/**
- * The address of a draft contains its id, so that does not prove the right to make it live: that takes the claim token,
- * which `requireFinalizable` has checked.
- */
+/** The address of a draft has its id: making it live takes the claim token, which `requireFinalizable` has checked. */
 function assertMayPublishDraft(
   site: Site,
   { state, publishedAt }: Pick<Version, 'state' | 'publishedAt'>,
@@ -479,10 +476,7 @@ async function makeReady(
   return { change: isDeclared ? change : { ...change, files }, newBytes }
 }
 
-/**
- * References the uploads, and returns those that the site has not referenced before. They replace what is damaged: the
- * sites that have it are loaded again.
- */
+/** Returns those that the site had not referenced. They replace damaged ones: sites with these are loaded again. */
 async function takeUploads(
   tx: WriteTransaction,
   version: Version,

@@ -19,10 +19,7 @@ export function needsNoFiles(request: Pick<PublishRequest, 'merge' | 'delete' | 
   return merge === true && [deleted, emptyFiles].some((list) => Array.isArray(list) && list.length > 0)
 }
 
-/**
- * The files of the request first, so that their numbers stay, then the other ones of the live version. VALIDATION_ERROR
- * when the result is not a valid manifest.
- */
+/** The files of the request first, whose numbers stay. VALIDATION_ERROR when the result is no valid manifest. */
 export function mergeManifest(
   { files, emptyFiles = [], delete: deleted = [] }: Pick<PublishRequest, 'files' | 'emptyFiles' | 'delete'>,
   live: readonly StoredFile[],

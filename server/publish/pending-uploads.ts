@@ -168,10 +168,7 @@ export class ActiveUpload {
   }
 }
 
-/**
- * One at a time for each file of a version, so that a version holds at most one staged and one arriving copy of each
- * file, whatever is sent.
- */
+/** One at a time for each file, so that a version has at most one staged and one arriving copy of it. */
 export class UploadSlots {
   readonly #bySlug = new Map<string, Map<string, { versionId: string; upload: ActiveUpload }>>()
 

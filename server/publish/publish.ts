@@ -199,10 +199,7 @@ export class PublishService extends Component<PublishServiceParts> {
   }
 }
 
-/**
- * Some generated clients send the media range of the OpenAPI document as the Content-Type, which then states no type;
- * the signed one applies.
- */
+/** Some generated clients send the media range of the OpenAPI document. It states no type: the signed one applies. */
 const ANY_TYPE = '*/*'
 
 function isSameMediaType(one: string | undefined, other: string): boolean {

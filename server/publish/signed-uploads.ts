@@ -36,10 +36,7 @@ export interface UploadQuery {
   exp?: string
 }
 
-/**
- * All claims are in the URL and under the signature (contract, "Publish"), so that an upload needs no lookup in the
- * store before its bytes are received.
- */
+/** All claims are in the signed URL (contract, "Publish"), so that an upload needs no lookup before its bytes. */
 export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret' | 'clock'>> {
   readonly #signer = new Signer(this.parts.secret, 'upload targets')
 
@@ -72,10 +69,7 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
     }
   }
 
-  /**
-   * `encodedKey` is the part after `_upload/`, percent-encoded. INVALID_UPLOAD_TOKEN when anything was changed or is
-   * missing, UPLOAD_EXPIRED after its expiry.
-   */
+  /** `encodedKey` follows `_upload/`, percent-encoded. INVALID_UPLOAD_TOKEN for any change, UPLOAD_EXPIRED. */
   verify(encodedKey: string, query: UploadQuery): SignedUpload {
     // The slashes of a key may be percent-encoded. No signature matches when it is not percent-encoded UTF-8.
     const key = attempt(() => decodeURIComponent(encodedKey)) ?? ''

@@ -180,10 +180,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     return undefined
   }
 
-  /**
-   * The manifest has been checked. With `update` it is a version of the site of this name when that exists, which one
-   * transaction decides.
-   */
+  /** The manifest has been checked. With `update`, one transaction decides whether the site of this name exists. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
     const { store, blocklist, quotas, publishQueue, clock } = this.parts
     const { name, update, ...fields } = request
@@ -253,10 +250,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     }
   }
 
-  /**
-   * Skips files with the same bytes in the live version (spec 4.4), or in the one that its preview shows. A merged
-   * version is based on the one that it replaces.
-   */
+  /** Skips files of the live version (spec 4.4) or its preview. A merged version is based on what it replaces. */
   async newVersion(
     caller: Caller,
     slug: string,

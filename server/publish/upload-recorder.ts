@@ -31,10 +31,7 @@ interface Recorded {
 /** Unless a single bundle has more. */
 const MAX_TRANSACTION_ROWS = 1000
 
-/**
- * Uploads that end in one turn of the event loop, or while others are recorded, share a transaction, so that a thousand small
- * files cost a fraction of a thousand transactions.
- */
+/** Uploads that end in one turn, or while others are recorded, share a transaction: a thousand would be expensive. */
 export class UploadRecorder extends Component<UploadRecorderParts> {
   #queued: QueuedRows[] = []
   #writing = false

@@ -93,10 +93,7 @@ export class PathPattern {
     return twice === undefined ? new PathPattern(front, back, separator) : `has ':${twice}' twice`
   }
 
-  /**
-   * Takes a path as `canonicalPath` gives it. With `sent`, the segments of the same path as they were sent, whole
-   * segments are found in that form.
-   */
+  /** Takes a canonical path. With `sent`, its segments as they were sent, whole segments are found in that form. */
   match(path: string, sent?: readonly string[]): Captures | undefined {
     if (!path.startsWith(this.lead)) return undefined
     if (this.fixed !== undefined) return path === this.fixed ? NO_CAPTURES : undefined

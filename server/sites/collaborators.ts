@@ -54,10 +54,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     })
   }
 
-  /**
-   * The owner removes any collaborator, a collaborator only itself, with the review links and the trusts that it created.
-   * NOT_FOUND for an address that is none.
-   */
+  /** Collaborators may remove themselves. Ends the review links and trusts that the collaborator created. NOT_FOUND. */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.parts
     const email = readEmail(typed)

@@ -32,10 +32,7 @@ const VIEWPORT = { width: 1280, height: 800 }
 const CLIP = { x: 0, y: 0, ...VIEWPORT, scale: 0.5 }
 const QUALITIES = [85, 70, 50, 30, 15, 5]
 
-/**
- * Draws the first window of a page as WebP of at most `MAX_THUMBNAIL_BYTES`. Its scripts run; whatever is not a file of its
- * site fails.
- */
+/** The first window, as WebP of at most `MAX_THUMBNAIL_BYTES`. Scripts run; what is no file of the site fails. */
 export async function drawPage({ program, url, respond, timeoutMs, stop }: DrawingOptions): Promise<Buffer> {
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = stop ? AbortSignal.any([timeout, stop]) : timeout

@@ -51,10 +51,7 @@ export class SiteNames extends Component<SiteNamesParts> {
     return (await this.check(undefined, name)).available ? name : undefined
   }
 
-  /**
-   * Refuses a name as early as possible: UNAUTHORIZED without an account, VALIDATION_ERROR against the rules,
-   * NAME_TAKEN. `takeName` decides within the transaction.
-   */
+  /** As early as possible: UNAUTHORIZED, VALIDATION_ERROR against the rules, NAME_TAKEN. `takeName` decides. */
   async assertAvailable({ account }: Caller, name: string): Promise<void> {
     if (!account) {
       const sentence = 'Choosing a name needs an account. Sign in, or publish without a name'
@@ -65,10 +62,7 @@ export class SiteNames extends Component<SiteNamesParts> {
     if (site && !isReusable(site, account.id)) throw nameTaken(name)
   }
 
-  /**
-   * Takes effect immediately. The former name redirects for 30 days and is then retired; until then the site can take
-   * it back. Repeating it changes nothing.
-   */
+  /** Immediate and idempotent. The former name redirects for 30 days, while the site can take it back, then retires. */
   async rename(account: Account, slug: string, name: string): Promise<RenameResponse> {
     const { store, addresses, precompressor, clock } = this.parts
     this.assertAllowed(name)
@@ -103,10 +97,7 @@ export class SiteNames extends Component<SiteNamesParts> {
   }
 }
 
-/**
- * The site that a publish by name updates: of the account, or shared with it. Undefined when it creates one. NAME_TAKEN
- * for a name that the account cannot use.
- */
+/** What a publish by name updates, own or shared; undefined when it creates a site. NAME_TAKEN. */
 export async function findByName(
   queries: Queries,
   name: string,
@@ -143,10 +134,7 @@ export async function takeNewName(tx: WriteTransaction, name: string, accountId:
   await takeName(tx, name, (former) => isReusable(former, accountId))
 }
 
-/**
- * Within a write that locks both names. NAME_TAKEN, or RATE_LIMITED beyond the renames of a day. The encodings of the
- * live version are missing afterwards.
- */
+/** In a write of both names. NAME_TAKEN, RATE_LIMITED beyond the renames of a day. Encodings are missing afterwards. */
 export async function renameWithin(
   tx: WriteTransaction,
   { account, site, name, now }: { account: Account; site: Site; name: string; now: number },

@@ -99,20 +99,14 @@ export function previewNotFound(): ApiError {
   })
 }
 
-/**
- * What a decision about a finalized version is about: its files, and the metadata that go live with them. Without metadata
- * the hash of its files alone.
- */
+/** What a decision is about: the files, and the metadata that go live with them. */
 export function reviewedHash(version: Pick<VersionHeader, 'contentHash' | 'metadata'>): string {
   const { contentHash, metadata } = version
   const chosen = Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))
   return chosen.length === 0 ? contentHash! : hashOnce('sha256', JSON.stringify([contentHash, chosen]))
 }
 
-/**
- * APPROVAL_REQUIRED unless exactly this content was approved by one whose approval counts now, and no changes were
- * requested since.
- */
+/** APPROVAL_REQUIRED unless this content has an approval that counts now, and no request for changes since. */
 export async function requireApproval(queries: Queries, site: Site, version: VersionHeader): Promise<void> {
   const { slug, requireApproval: rule } = site
   if (rule === 'off') return

@@ -122,10 +122,7 @@ export interface HeadInjection {
   tags: HeadTags
 }
 
-/**
- * While this version is live: the metadata of its publish applies when it first goes live, and an Open Graph image that
- * the version does not contain is ignored.
- */
+/** While it is live: its metadata applies when it first goes live, and an image that it does not have is ignored. */
 export function effectiveMetadata(
   site: HeadMetadata,
   version: Pick<Version, 'metadata' | 'publishedAt'>,

@@ -134,10 +134,7 @@ export class Sites extends Component<SitesParts> {
     return this.details(account, slug)
   }
 
-  /**
-   * Spec 4.8: live immediately. SITE_PENDING when nothing of the source is live, CONTENT_REFUSED for a blocked file,
-   * VALIDATION_ERROR beyond the limits of the plan on a site.
-   */
+  /** Spec 4.8: live immediately. SITE_PENDING with nothing live, CONTENT_REFUSED, VALIDATION_ERROR beyond a limit. */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
     const { store, blobs, addresses, plans, quotas, clock, blocklist, precompressor } = this.parts
@@ -173,10 +170,7 @@ export class Sites extends Component<SitesParts> {
     return { slug: copy, siteUrl: addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
   }
 
-  /**
-   * Contract, "Sites": the site no longer expires. With a name that it gets in the same step; it stays unclaimed when
-   * it cannot have the name.
-   */
+  /** Contract, "Sites": it no longer expires. With `name` in the same step; unclaimed when it cannot have that. */
   async claim(
     account: Account,
     slug: string,

@@ -205,10 +205,7 @@ export class Versions extends Component<VersionsParts> {
     return create(files, (file) => this.#openBlob(file), this.parts.clock())
   }
 
-  /**
-   * Sites with versions that `prune` deletes: of those changed since then, and all with drafts that are too old or
-   * previews that have ended.
-   */
+  /** Of those changed since then, and all with drafts that are too old or previews that have ended. */
   async findPrunable(since: number, limit: number): Promise<string[]> {
     const { versions } = this.parts.store.read
     const now = this.parts.clock()
@@ -334,10 +331,7 @@ function findBase(
 /** An id, or PREVIOUS_VERSION. The function finds the id within the transaction, after the authorization. */
 type RestoredVersion = string | ((queries: Queries) => Promise<string>)
 
-/**
- * The version can become live. When it is the one that the live version replaced, the one that it replaced itself comes
- * next: repeated rollbacks go further back.
- */
+/** The version that the live one replaced stands for what that had replaced: repeated rollbacks go further back. */
 async function requireRestorable(
   queries: Queries,
   site: Site,
@@ -381,10 +375,7 @@ function lostImageWarnings(site: Site, version: Version): PublishWarning[] {
   return [{ file: ogImagePath, message: 'The image of the link preview is not in this version' }]
 }
 
-/**
- * Contract, "Finalize". The warnings are those of the version's rule files, and those of the site's metadata that the
- * version cannot show.
- */
+/** Contract, "Finalize". Warns also of metadata of the site that the version cannot show. */
 export async function buildFinalizeResponse(
   { addresses, blobs }: { addresses: UrlBuilder; blobs: BlobReader },
   site: Site,

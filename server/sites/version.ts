@@ -121,10 +121,7 @@ export async function deleteVersions(
   await releaseHolding(tx, site, { bytes, sites: 0 })
 }
 
-/**
- * A durable write for a pending version, with the lock of its site, which may have been renamed since the version was
- * staged; nothing when the version is not pending any more.
- */
+/** Durable, with the lock of its site, which may have been renamed; nothing when it is not pending any more. */
 export async function writeWithPending(
   store: Store,
   id: string,
@@ -184,10 +181,7 @@ export async function releaseBlobs(
   return unneeded.size > 0 ? tx.blobs.removeReferences(slug, [...unneeded], now) : []
 }
 
-/**
- * Removes versions and releases their blobs. Returns the bytes that the holder no longer has, which the caller
- * releases. Injected documents do not count.
- */
+/** Returns the bytes that the caller releases for the holder. Injected documents do not count. */
 export async function removeVersions(
   tx: WriteTransaction,
   { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
@@ -207,10 +201,7 @@ export async function removeVersions(
   return versionBytes + (await countNewBytes(tx, { slug, ownerId }, contents))
 }
 
-/**
- * The manifest and the rules count for a network without an account, which could otherwise store any number of long
- * manifests of short files. Nothing for an account.
- */
+/** For a network only, which could otherwise store any number of long manifests of short files. */
 export async function countRecord(
   { versions }: Queries,
   { ownerId }: Pick<Site, 'ownerId'>,

@@ -121,10 +121,7 @@ export class FlushedReads {
     return this.#turns.run()
   }
 
-  /**
-   * Before a read: shows what other processes have acknowledged, unless the disk takes long. Of their commits, it is not
-   * known which ones they have acknowledged.
-   */
+  /** Shows at least what other processes have acknowledged (what that is, is unknown), unless the disk takes long. */
   untilCurrent(): Promise<unknown> | undefined {
     if (this.#shown.connection.isTransaction && this.#needsNoFlush()) return undefined
     return settlesWithin(this.#options.refreshMs, this.showNewest())

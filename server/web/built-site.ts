@@ -127,10 +127,7 @@ interface FilledFilesParts {
   earlier: ReadonlyMap<string, Promise<StaticFile>> | undefined
 }
 
-/**
- * Fills in and compresses each file when it is first requested: all of them take seconds of CPU time. Files whose
- * content is that of `earlier` stay the same.
- */
+/** At the first request: all take seconds of CPU time. Files whose content is that of `earlier` stay the same. */
 class FilledFiles extends Component<FilledFilesParts> {
   /** Pages contain settings, which may change with each start. */
   readonly #modified = toLastModified(this.parts.options.clock())
@@ -267,10 +264,7 @@ function replacePlaceholders(
   })
 }
 
-/**
- * Allows only our own files, images in URLs (thumbnails are drawn from them), and frames of sites. No referrer: the
- * URL of the claim page contains a secret.
- */
+/** Own files, images in URLs (for thumbnails), frames of sites. No referrer: the URL of the claim page has a secret. */
 function securityHeaders({ sites, accents }: BuiltSiteOptions): string[] {
   const ownStyle = accents ? ` 'sha256-${hash('sha256', accentStyle(accents), 'base64')}'` : ''
   const contentSecurityPolicy = [

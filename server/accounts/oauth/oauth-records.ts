@@ -104,10 +104,7 @@ interface OAuthRecordsOptions {
   invalidGrant: (reason: string) => Error
 }
 
-/**
- * Over all processes, a record with `consume` is used once: a second use rejects with `invalidGrant`. For a minute after
- * the first use, a refresh token counts as unused.
- */
+/** A second `consume` rejects with `invalidGrant`, over all processes; of a refresh token, only after a minute. */
 export function oauthAdapter(
   kind: string,
   { store, clock, refreshTokens, invalidGrant }: OAuthRecordsOptions,

@@ -95,10 +95,7 @@ export class Programs extends Component<AuthorizationServerOptions> {
     return { name: programName(name), grantTypes: (types as readonly string[] | undefined) ?? [] }
   }
 
-  /**
-   * NOT_FOUND unless `cookie` is that of the browser in which the program asked: otherwise a link to the page could
-   * authorize the program of someone else.
-   */
+  /** NOT_FOUND in another browser than that of `cookie`: a link could authorize the program of someone else. */
   async describe(id: string, cookie: string | undefined): Promise<AuthorizationRequest> {
     const { params } = await this.#interaction(id, cookie)
     const { provider } = await this.server()
@@ -111,10 +108,7 @@ export class Programs extends Component<AuthorizationServerOptions> {
     }
   }
 
-  /**
-   * Once: ALREADY_DECIDED after that. The program gets its first tokens while the credential `allowedBy` is valid. See also
-   * `describe`.
-   */
+  /** Once, else ALREADY_DECIDED; valid while the credential `allowedBy` is. See also `describe`. */
   async decide(
     account: Account,
     decision: { id: string; cookie: string | undefined; allow: boolean; allowedBy: string },

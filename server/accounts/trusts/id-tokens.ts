@@ -131,10 +131,7 @@ export class IssuerKeys extends Component<IssuerKeysOptions> {
   })
   #loaded: { find: JWTVerifyGetKey; at: number } | undefined
 
-  /**
-   * Loads the key set again when it lacks the key, at most once a minute. UNAVAILABLE when the issuer cannot be
-   * reached; an error of `jose` when it has no such key.
-   */
+  /** At most once a minute loads a set that lacks the key again. UNAVAILABLE; an error of `jose` without the key. */
   readonly find: JWTVerifyGetKey = async (...token) => {
     const known = await this.#known()
     try {

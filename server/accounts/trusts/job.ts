@@ -41,10 +41,7 @@ export function readJob(forge: Forge, claims: Claims): Job | undefined {
   return forge === 'github' ? readGitHubJob(claims) : readGitLabJob(claims)
 }
 
-/**
- * A rule with an environment and without a branch and a tag is for every branch and tag that may use it, where the
- * forge protects it.
- */
+/** Where the forge protects an environment, a rule for it needs no branch or tag. */
 export function matchesRules(rules: TrustRules, job: Job): boolean {
   const { branch, tag, pullRequests } = rules
   const { kind, name } = job.ref

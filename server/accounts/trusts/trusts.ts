@@ -128,10 +128,7 @@ export class Trusts extends Component<TrustsParts> {
     })
   }
 
-  /**
-   * Any account can trust a repository: without a slug, finds the trust only when all trusts of the repository are for
-   * one site, also those that are not for this job.
-   */
+  /** Without a slug only when all trusts of the repository are for one site: any account can trust a repository. */
   async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
     const { read } = this.parts.store
     const repository = { issuer, ...job }

@@ -26,10 +26,7 @@ export interface LookupResult<T> {
 }
 
 export interface Dns {
-  /**
-   * The CNAME chain of a name, hop by hop (lower case, no trailing dot): empty when it is no alias. At most 8
-   * hops; a loop is an error.
-   */
+  /** Hop by hop (lower case, no trailing dot), at most 8: a loop is an error. Empty when the name is no alias. */
   cname(name: string): Promise<DnsRecords>
 
   /** A and AAAA records of the name or of its alias target, in canonical form, sorted. */

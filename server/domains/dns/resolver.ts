@@ -19,10 +19,7 @@ type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'CAA'
 const MAX_SERVERS = 3
 const TRIES_PER_SERVER = 2
 
-/**
- * Enough for all checks of the service, so that slow servers of one name do not delay the others; more would use the
- * sockets and memory of other work.
- */
+/** For all checks, so that slow servers of one name delay no others; more would take sockets and memory. */
 const MAX_CONCURRENT_LOOKUPS = 256
 const MAX_QUEUED_LOOKUPS = 10_000
 

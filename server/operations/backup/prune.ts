@@ -13,10 +13,7 @@ export interface PruneResult {
 /** Names of a request that removes files. */
 const NAMES_PER_REQUEST = 1000
 
-/**
- * Runs after a backup was made; `keep` 0 keeps all. Removes nothing when that backup is not the newest by its time: the
- * clock was wrong, and `restore` would take another one.
- */
+/** `keep` 0 keeps all. Removes nothing when a backup of a wrong clock is newer, which `restore` would take. */
 export async function pruneAfter(
   target: BackupTarget,
   { time, service }: BackupManifest,

@@ -20,10 +20,7 @@ type NodeReporterParts = Pick<Parts, 'store' | 'log'> & {
 
 const REPORT_INTERVAL_MS = 10_000
 
-/**
- * Of the machine. Signatures of requests to S3 are valid for 15 minutes, and a certificate authority expects less; everything
- * else uses the clock of the database.
- */
+/** Of the machine: requests to S3 are valid for 15 minutes. Everything else uses the clock of the database. */
 export const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
 
 /** The part of it at which the incident ends. */
@@ -113,10 +110,7 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
     }
   }
 
-  /**
-   * With those of the running node that started last: when that has stopped, others compare with the one before it.
-   * `nodes` are in the order of their starts.
-   */
+  /** With the running node that started last, and after its stop the one before. `nodes` by their start. */
   async #compareSettings(nodes: readonly NodeReport[]): Promise<string[]> {
     const { store, settings } = this.parts
     if (!settings) return []

@@ -22,10 +22,7 @@ export interface Statement {
 /** One write locks, and invalidates the caches of, this many sites. */
 const SITES_PER_WRITE = 100
 
-/**
- * Each action is one durable write with its entry in the audit log; repeating it changes the reason. All nodes apply it
- * with the invalidation of the site.
- */
+/** One durable write with its audit entry; repeating it changes the reason. Nodes apply it with the invalidation. */
 export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** Suspends a site, whose open reports are then acted on; without a statement ends that. NOT_FOUND. */
   async changeSite(actor: AuditActor, slug: string, statement?: Statement): Promise<void> {

@@ -31,10 +31,7 @@ interface DetectedBody extends Disposable {
   body: Readable
 }
 
-/**
- * Detects the format of a body by its first bytes, otherwise by its file name. The body is never destroyed, so that the
- * caller can still respond; disposing releases it.
- */
+/** By its first bytes, else its name. Does not destroy the body, so that the caller can respond; disposing does. */
 export async function detectKind(body: Readable, name: string): Promise<DetectedBody> {
   const reader = new BodyReader(body, { wireBytes: Number.POSITIVE_INFINITY })
   const chunks = reader.chunks()

@@ -37,10 +37,7 @@ export function readHeader(block: Buffer): TarHeader {
   return { name: prefix ? `${prefix}/${name}` : name, size, type, linkName }
 }
 
-/**
- * Parses the records of a pax extended header: each is `<length> <key>=<value>
- * `.
- */
+/** Each record of a pax extended header is `<length> <key>=<value>` and a line break. */
 export function readExtension(records: Buffer): PaxExtension {
   const extension: PaxExtension = {}
   for (let at = 0; at < records.length; ) {

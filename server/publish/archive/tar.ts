@@ -30,10 +30,7 @@ const UNSUPPORTED_TYPES: Record<string, string> = {
 
 const SPECIAL_TYPES = new Set(['3', '4', '6'])
 
-/**
- * In the order of the archive, while it arrives. Rejects an archive without the final empty block as truncated, and one
- * with data after it, which other readers ignore silently.
- */
+/** While it arrives. Refuses one without its end, and data after that, which other readers ignore silently. */
 export async function* tarFiles(
   source: AsyncIterable<Buffer>,
   budget: ArchiveLimits,

@@ -70,10 +70,7 @@ export function compressionProcess(idleTimeoutMs: number): WorkerProcess<Buffer,
   return new WorkerProcess({ program, idleTimeoutMs, priority: constants.priority.PRIORITY_LOW })
 }
 
-/**
- * Queued sites take turns, and the files of a version are encoded in the order in which visitors request them. Progress
- * is recorded, so that another process can resume a version.
- */
+/** Sites take turns; files in the order of their requests. Progress is recorded, so that another process can resume. */
 export class Precompressor extends Component<PrecompressorParts> implements AsyncDisposable {
   readonly #worker = compressionProcess(WORKER_IDLE_TIMEOUT_MS)
   readonly #holder = randomUUID()
@@ -287,10 +284,7 @@ function isSameInjection(one: HeadInjection | undefined, other: HeadInjection | 
   return (one && injectionKey(one)) === (other && injectionKey(other))
 }
 
-/**
- * References the document, so that its encodings are not collected; releases an earlier one. Returns the version,
- * unchanged when the metadata has changed.
- */
+/** So that its encodings are not collected; releases an earlier one. Returns `version` if the metadata has changed. */
 async function nameDocument(
   { store, addresses, clock }: { store: Store; addresses: UrlBuilder; clock: () => number },
   version: Version,

@@ -13,10 +13,7 @@ interface ParsedRedirects {
 /** Rules of one kind that are kept: with `*` or `:name`, in the path or in the query, and without. */
 const MAX_REDIRECT_RULES = { fixed: 2000, varying: 100 }
 
-/**
- * Reads `_redirects`, a line in each step: Netlify's syntax (contract, "Serving", 2). A line that is wrong is left out
- * and becomes a warning; never throws.
- */
+/** A line in each step, in Netlify's syntax (contract, "Serving", 2). A wrong line becomes a warning; never throws. */
 export function* redirectSteps(text: string): Generator<void, ParsedRedirects> {
   const file = new RuleReader({ name: '_redirects', text })
   const rules: RedirectRule[] = []
@@ -211,10 +208,7 @@ function validateRule(rule: RedirectRule, pattern: PathPattern): string | undefi
   return `status ${rule.status} needs a path of this site as its target: pages of other servers are not fetched. Use 301, 302, 303, 307 or 308.`
 }
 
-/**
- * Whether a redirect loops from any path: it is its own target, or extends a path before any file is looked
- * up. Other loops show only when requested.
- */
+/** From any path: it is its own target, or extends a path before files are looked up. Others show when requested. */
 function isSelfRedirect({ from, host, query, to, force }: RedirectRule, pattern: PathPattern): boolean {
   const target = new URL(to, 'http://the.site')
   if (query || target.search) return false

@@ -19,10 +19,7 @@ export class RuleReader extends Component<{ name: '_redirects' | '_headers'; tex
     else this.#suppressed++
   }
 
-  /**
-   * The non-empty lines without comments among the first 10,000, trimmed, with their number from 1. A line that is
-   * too long becomes a warning instead.
-   */
+  /** The first 10,000 lines, trimmed, numbered from 1, without empty ones, comments and, with a warning, long ones. */
   *lines(): Generator<{ line: number; text: string }> {
     let line = 0
     for (const raw of this.parts.text.split('\n', MAX_LINES + 1)) {

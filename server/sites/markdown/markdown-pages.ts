@@ -31,10 +31,7 @@ type MarkdownPagesParts = Pick<Parts, 'budget' | 'log'> & {
   timeoutMs: number
 }
 
-/**
- * Caches documents by the hash of the source, within a budget. A worker thread renders within bounds of time and
- * memory, so that no document delays requests.
- */
+/** By the hash of the source, within a budget. A worker thread renders, so that no document delays requests. */
 export class MarkdownPages extends Component<MarkdownPagesParts> {
   readonly #cache = new SecondChanceCache<{ rendered: RenderedMarkdown | undefined }>(this.parts.budget)
   readonly #semaphore = new Semaphore(RENDERINGS)

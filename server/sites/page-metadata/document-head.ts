@@ -100,10 +100,7 @@ export function readAttributes({ attrs }: Tree.Element): Map<string, string> {
 
 const ASCII_INCOMPATIBLE: ReadonlySet<string | undefined> = new Set(['utf-16le', 'utf-16be', 'iso-2022-jp'])
 
-/**
- * As browsers determine it (Encoding Standard; HTML, 13.2.3): by byte order mark, media type, then the document's own
- * declaration. Undefined without any.
- */
+/** As browsers do (Encoding Standard; HTML, 13.2.3): byte order mark, media type, its own declaration, or undefined. */
 export function detectCharset(
   bytes: Buffer,
   contentType: string,

@@ -46,10 +46,7 @@ export class InjectedDocuments extends Component<{ blobs: BlobReader; budget: Me
   readonly #semaphore = new Semaphore(INJECTIONS)
   readonly #load = shareRunning((key: string, injection: HeadInjection) => this.#inject(key, injection))
 
-  /**
-   * Undefined when the published document is to be served. UNAVAILABLE when that cannot be read, or when too many
-   * documents are waiting.
-   */
+  /** Undefined to serve the published document. UNAVAILABLE when that cannot be read, or too many documents wait. */
   async get(injection: HeadInjection): Promise<InjectedDocument | undefined> {
     const key = injectionKey(injection)
     const result = this.#cache.get(key) ?? (await this.#load(key, injection))

@@ -20,10 +20,7 @@ export interface Query {
   values?: unknown[]
   /** Prepares the statement for the rest of the session. Only where `isSession`. */
   name?: string
-  /**
-   * Whether the server cancels it after its timeout. Never for a durable commit: the server would end its wait for a
-   * standby, and show other nodes what is not replicated.
-   */
+  /** Never for a durable commit: the server would no longer wait for a standby, and show what is not replicated. */
   isCancelable?: boolean
   /** Whether it commits durably. After its timeout the connection stays open until the server answers. */
   isCommit?: boolean

@@ -105,10 +105,7 @@ export class Writer extends Component<WriterOptions> {
     return 'on'
   }
 
-  /**
-   * Waits until the standby has what was committed before, without its locks, and at most until the server does not
-   * confirm commits.
-   */
+  /** Waits, without its locks, until the standby has what was committed, at most until commits are not confirmed. */
   async #replicate(): Promise<void> {
     const { pool, commits, timeouts } = this.parts
     const { signal } = commits

@@ -115,10 +115,7 @@ export interface FormerFile extends ManifestFile {
   until: number
 }
 
-/**
- * The only record of the former files of a site or of a preview, those that went away last first. Its `previewUntil` is
- * that of the first.
- */
+/** The record of a site or of a preview, the last to go away first; `previewUntil` is that of the first. */
 export interface FormerFiles {
   id: string
   previewName: string | null
