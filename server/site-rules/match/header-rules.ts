@@ -160,7 +160,7 @@ class HeaderEditor {
     if (this.#protected.has(lower)) return
     const value = typeof template === 'string' ? template : this.#interpolate(name, template, found)
     if (value === undefined) return
-    if (!this.#setByRules.has(lower) && !isSetCookie(name) && lower !== 'vary') this.remove(lower)
+    if (!this.#setByRules.has(lower) && !isSetCookie(name)) this.remove(lower)
     this.#setByRules.add(lower)
     const there = isSetCookie(name) ? undefined : this.#pairs.get(lower)?.[0]
     if (there) there.push(value)
