@@ -225,26 +225,28 @@ export class Versions extends Component<VersionsParts> {
    * count as versions. A job passes its store. Returns how many it deleted or ended.
    */
   async prune(slug: string, store = this.parts.store): Promise<number> {
+    // A write flushes the log, also when it changes nothing.
+    if (!(await this.#findUnneeded(store.read, slug))) return 0
     return store.write('durable', { site: slug }, async (tx) => {
-      const site = await tx.sites.find(slug)
-      if (!site || site.deletedAt !== null) return 0
-      const now = this.parts.clock()
-      const versions = await tx.versions.bySlug(slug)
-      const ended = versions.filter(
-        ({ state, previewUntil }) => state === 'ready' && previewUntil !== null && previewUntil <= now,
-      )
+      const { now, ended, ids } = (await this.#findUnneeded(tx, slug)) ?? { now: 0, ended: [], ids: [] }
       for (const version of ended) await endPreview(tx, version, { now, effect: 'outdated' })
-      const former = versions
-        .filter(({ state, previewUntil }) => state === 'former' && previewUntil! <= now)
-        .map(({ id }) => id)
-      const old = this.#findOld(site, versions, {
-        now,
-        limits: await this.parts.plans.limitsOfOwner(tx, site.ownerId),
-      })
-      const unneeded = [...old, ...former]
-      if (unneeded.length > 0) await deleteVersions(tx, slug, { ids: unneeded, now, effect: 'outdated' })
-      return ended.length + unneeded.length
+      if (ids.length > 0) await deleteVersions(tx, slug, { ids, now, effect: 'outdated' })
+      return ended.length + ids.length
     })
+  }
+
+  /** Previews that have ended, and the ids of versions to delete; undefined when there are none. */
+  async #findUnneeded(queries: Queries, slug: string) {
+    const site = await queries.sites.find(slug)
+    if (!site || site.deletedAt !== null) return undefined
+    const now = this.parts.clock()
+    const versions = await queries.versions.bySlug(slug)
+    const past = versions.filter(({ previewUntil }) => previewUntil !== null && previewUntil <= now)
+    const ended = past.filter(({ state }) => state === 'ready')
+    const former = past.filter(({ state }) => state === 'former').map(({ id }) => id)
+    const limits = await this.parts.plans.limitsOfOwner(queries, site.ownerId)
+    const ids = [...this.#findOld(site, versions, { now, limits }), ...former]
+    return ended.length + ids.length > 0 ? { now, ended, ids } : undefined
   }
 
   /**

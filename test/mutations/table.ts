@@ -224,7 +224,7 @@ const ROWS: readonly Row[] = [
   ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'PostgresClient.query', "if (this.#isReplicationCanceled) throw new OutcomeUnknownError('the wait for the standby was canceled')", "if (false) throw new OutcomeUnknownError('the wait for the standby was canceled')", FAILOVER],
   ['calls a node silent that could not report itself', 'server/operations/fleet/nodes.ts', 'NodeReporter.#report', 'since: this.#failedAt', 'since: 0', 'test/fleet/node-list.test.ts'],
   ['takes a site offline when it is to end later', 'server/sites/site-metadata.ts', 'expiryEffect', 'end < (expiresAt ?? Number.POSITIVE_INFINITY)', 'true', 'test/database-faults/changed-sites.test.ts'],
-  ['takes a site offline with the end of its old versions', 'server/sites/version-history.ts', 'Versions.prune', "{ ids: unneeded, now, effect: 'outdated' }", "{ ids: unneeded, now, effect: 'withdrawn' }", 'test/database-faults/changed-sites.test.ts'],
+  ['takes a site offline with the end of its old versions', 'server/sites/version-history.ts', 'Versions.prune', "{ ids, now, effect: 'outdated' }", "{ ids, now, effect: 'withdrawn' }", 'test/database-faults/changed-sites.test.ts'],
   ['waits for the standby to delete old changes', 'server/store/postgres/change-feed.ts', 'ChangeTrimmer.trim', "set_config('synchronous_commit', 'off', true)", '1', FAILOVER],
   ['commits durable writes without the standby', 'server/store/postgres/writer.ts', 'Writer.#commitFor', "return 'on'", "return 'off'", FAILOVER],
   ['confirms a sign-in that the standby does not have', 'server/store/postgres/writer.ts', 'Writer.write', "if (durability === 'available') await this.#replicate()", '', FAILOVER],
