@@ -2,9 +2,11 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { Random } from '../support/random.ts'
 
 // For power-cut: `node surviving-blocks.ts DISK PERCENT SEED < CACHE` writes a random PERCENT of the unflushed blocks to
-// the disk. CACHE has the newest bytes of each block at its offset on the disk, and zeros for blocks never written.
+// the disk, and of a quarter of these only some sectors. CACHE has the newest bytes of each block at its offset on the disk, and zeros for blocks never written.
 
 const BLOCK = 4096
+/** What a disk writes as a whole. */
+const SECTOR = 512
 const BLOCKS_AT_ONCE = 1024
 
 const [disk, percent, seed] = process.argv.slice(2) as [string, string, string]
@@ -16,6 +18,7 @@ const zeros = Buffer.alloc(cached.length)
 const { size } = fstatSync(target)
 let unflushed = 0
 let survived = 0
+let torn = 0
 
 for (let at = 0; at < size; at += cached.length) {
   const length = readSync(0, cached, 0, cached.length, at)
@@ -25,7 +28,7 @@ for (let at = 0; at < size; at += cached.length) {
   for (let block = 0; block < length; block += BLOCK) keepByChance(block, at)
 }
 closeSync(target)
-console.log(`${survived} of ${unflushed} unflushed blocks survived;`)
+console.log(`${survived} of ${unflushed} unflushed blocks survived, ${torn} of them in part;`)
 
 function keepByChance(block: number, at: number): void {
   const bytes = cached.subarray(block, block + BLOCK)
@@ -33,7 +36,11 @@ function keepByChance(block: number, at: number): void {
   unflushed++
   if (!random.chance(Number(percent) / 100)) return
   survived++
-  writeSync(target, bytes, 0, bytes.length, at + block)
+  const isTorn = random.chance(1 / 4)
+  if (isTorn) torn++
+  const step = isTorn ? SECTOR : BLOCK
+  for (let from = 0; from < BLOCK; from += step)
+    if (!isTorn || random.chance(1 / 2)) writeSync(target, bytes, from, step, at + block + from)
 }
 
 /** Compares whole ranges: nearly all of a disk is zeros. */
