@@ -73,7 +73,6 @@ export interface OperatorContext extends Services {
 export interface Service extends AsyncDisposable {
   port: number
   httpsPort: number | undefined
-  /** The port for proxies and monitoring, if enabled. */
   internalPort: number | undefined
   baseUrl: string
   precompressor: Precompressor
@@ -430,7 +429,6 @@ async function openHttps(
   return Https.open({ ...parts, config, createHttp2: await loadHttp2(config) }, config.httpsPort)
 }
 
-/** Loads the implementation of HTTP/2 that the settings select. */
 async function loadHttp2({ http2 }: Config): Promise<HttpsOptions['createHttp2']> {
   if (http2 === 'off') return undefined
   if (http2 === 'node') {

@@ -53,7 +53,6 @@ export interface StartOptions {
   broadcastInvalidation?: (effects: ChangeEffects) => Promise<void>
   /** The sweeps that run by schedule: all, except in tests that run each of them themselves. */
   scheduledSweeps?: readonly Sweep[]
-  /** Whether a data folder without a secret gets one. */
   createsSecret?: boolean
   tracer?: Tracer | undefined
   collectMetrics?: () => Promise<ProcessSnapshot[]>
@@ -61,7 +60,6 @@ export interface StartOptions {
   deadlines?: Readonly<Deadlines>
 }
 
-/** The database, and what it is opened with. */
 export interface Database {
   secret: Secrets
   telemetry: Telemetry
@@ -178,7 +176,6 @@ interface MailParts {
   ballast?: Ballast
 }
 
-/** The mail server of the settings, or files in the data folder. */
 export function openMail(
   { smtpUrl: url, mailFrom: from, data }: Config,
   { log, deadlines = DEADLINES, ...parts }: MailParts,
@@ -333,7 +330,6 @@ async function checkAuthorityUrl(config: Config, version: string): Promise<Check
   )
 }
 
-/** The certificate file of the operator, as the service opens it. */
 async function checkCertificateFile(config: Config, log: Log): Promise<CheckResult[]> {
   if (config.httpsPort === undefined) return []
   const { findUncoveredHost, openCertificateFiles } = await import('./certificates/https.ts')

@@ -156,7 +156,6 @@ export class Accounts extends Component<AccountsParts> {
     return { ...sites, domains, heldBytes: held.bytes, heldSites: held.sites }
   }
 
-  /** Returns which emails are on. */
   async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
     return this.parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)

@@ -14,7 +14,6 @@ import { type Caller, requireAccount } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { endLinksOfEndedKeys } from './review-frames.ts'
 
-/** Maximum age of the browser session of a change. */
 const MAX_SESSION_AGE_MS = 12 * HOUR_MS
 
 /** Writes that add or remove administrators follow one another, so that one stays. */
@@ -94,7 +93,6 @@ export async function assertNotLast(tx: WriteTransaction, { id }: Account): Prom
   throw new ApiError('LAST_ADMINISTRATOR', 'This account is the only administrator of the service')
 }
 
-/** The browser session of an administrator, or its key of scope `admin`. */
 export function mayAdminister({ account, signedInWith, signedInAt, grant }: Caller): boolean {
   if (account === undefined || account.administratorSince === null) return false
   const isSession = signedInWith === 'dashboard' && signedInAt !== undefined

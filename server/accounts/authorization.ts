@@ -38,7 +38,6 @@ export async function assertPermitted(
   if (!site || !grant.sites.includes(site.visitsKey)) throw otherSite(access, grant.sites.length)
 }
 
-/** Whether the credential may give access that outlives it. */
 export function givesLastingAccess({ scope, sites, expiresAt }: Grant): boolean {
   return mayManage(scope) && sites === null && expiresAt === null
 }
@@ -47,7 +46,6 @@ export function mayManage(scope: KeyScope): boolean {
   return rank(scope) >= rank('manage')
 }
 
-/** Whether the key may change what the site shows. */
 export function mayPublish({ grant }: Caller): boolean {
   return !grant || rank(grant.scope) >= rank('publish')
 }
@@ -253,7 +251,6 @@ export function isRetired({ deletionReason }: Site): boolean {
   return deletionReason === 'deleted' || deletionReason === 'renamed'
 }
 
-/** Whether the site was deleted and can be restored. */
 export function isInTrash({ keptUntil }: Site): boolean {
   return keptUntil !== null
 }

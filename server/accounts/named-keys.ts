@@ -32,7 +32,6 @@ import { endLinksOfEndedKeys } from './review-frames.ts'
 /** Contract, "Keys". */
 export const MAX_NAMED_KEYS = 50
 
-/** Valid keys that the service issued. */
 const MAX_ISSUED_KEYS = 500
 
 /** Bounds how often requests write. */

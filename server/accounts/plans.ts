@@ -7,7 +7,6 @@ import type { Account } from '../store/tables/accounts.ts'
 
 /** Spec 8. `UNLIMITED` is a possible value of each limit. */
 export interface Plan extends Limits {
-  /** Displayed to people. */
   name: string
 }
 

@@ -157,7 +157,6 @@ export class Quotas extends Component<QuotasOptions> {
   }
 }
 
-/** Whose limits a site counts for: the account, or the network and all sites without an account. */
 export function holdersOf({ ownerId, network }: SiteHolder): string[] {
   if (ownerId !== null) return [accountHolder(ownerId)]
   return network === null ? [] : [networkHolder(network), ANONYMOUS]

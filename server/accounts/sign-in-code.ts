@@ -42,7 +42,6 @@ export interface NewCode {
   codeHash: string
 }
 
-/** An issued code with the counter that it was charged to. */
 export interface IssuedCode {
   attemptHash: string
   counter: string
@@ -119,7 +118,6 @@ export async function redeemCode(
   return { isRight: false, lock: await countFailure(tx, email, state, now) }
 }
 
-/** What the limits of one caller are charged to. */
 interface SourceState {
   /** The first of the caller's browsers that signed in to the address before, else the network. */
   source: string

@@ -178,7 +178,6 @@ function sumCounts(counts: readonly VisitNumbers[]): VisitNumbers {
   return sum
 }
 
-/** Whether a path is one of a page: without an extension, or with one of HTML. */
 function isPagePath(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return !name.includes('.') || /\.(x?html?)$/i.test(name)

@@ -8,10 +8,8 @@ import { SALT_GRACE_MS } from './visit-recorder.ts'
 /** Days that can be queried, plus the current one. */
 const RETENTION_DAYS = 91
 
-/** Names of each kind that are kept of a past day. */
 const MAX_NAMES_PER_PAST_DAY = 100
 
-/** The day of the last run. */
 const CURSOR = 'truncated visits'
 
 const SITES_PER_QUERY = 500

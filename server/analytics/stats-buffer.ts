@@ -194,5 +194,4 @@ export class StatsBuffer {
   }
 }
 
-/** Target of counters without a buffer. */
 const NO_SITE_STATS = new SiteStats(new StatsBuffer(0), '')

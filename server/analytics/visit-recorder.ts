@@ -20,7 +20,6 @@ const FLUSH_INTERVAL_MS = 10_000
 /** Rows of one write: a few milliseconds, so that publishing does not wait for it. */
 const ROWS_PER_WRITE = 500
 
-/** A buffer with this many sites is written immediately. */
 const FLUSH_SITE_THRESHOLD = BUFFER_LIMITS.sites / 2
 
 /** Buffers that wait for an unreachable store, one per hour; beyond that the oldest is dropped. */

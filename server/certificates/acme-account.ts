@@ -7,7 +7,6 @@ import { accountKeyContext } from './stored-keys.ts'
 
 type StoredAcmeAccountParts = Pick<Parts, 'store' | 'clock'> & {
   secretBox: SecretBox
-  /** Identifies the account. */
   directory: string
 }
 

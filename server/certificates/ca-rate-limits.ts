@@ -62,7 +62,6 @@ export function certificateNames(name: string): string[] {
   return name.startsWith('*.') ? [name, name.slice(2)] : [name]
 }
 
-/** A write about the requests at a CA. */
 export interface CaWrite {
   tx: WriteTransaction
   directory: string
@@ -96,7 +95,6 @@ export function maxOrdersOfOwner(ofSites: number): number {
   return Math.ceil(ofSites / 4)
 }
 
-/** Whether a share has room for another first certificate. */
 export async function hasRoom({ tx, directory }: CaWrite, share: Share, now: number): Promise<boolean> {
   for (const { counted, max, windowMs } of limitsOfShare(share))
     if ((await tx.acme.nthLatestRequest({ ...counted, directory }, max, now - windowMs)) !== undefined)

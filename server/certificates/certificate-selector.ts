@@ -27,7 +27,6 @@ interface CertificateSelectorOptions extends Pick<Parts, 'store' | 'clock' | 'lo
   /** Certificate names of the service's own hosts; `*.{site_domain}` also covers that domain. */
   own: readonly string[]
   files: CertificateFiles | undefined
-  /** Whether sites have certificates of their own. */
   perSite: boolean
   /** ALPN protocols in order of preference. */
   protocols: readonly string[]

@@ -42,7 +42,6 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
   #maintainedAt = Number.NEGATIVE_INFINITY
   /** All sites that changed last before this time had certificates. */
   #coveredUntil = 0
-  /** Consecutive failures to reach the CA. */
   #breaker = { failures: 0, openedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 }
 
   /** In the transaction that activates the name: requests a certificate unless a valid one exists. */
@@ -96,7 +95,6 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     return (await Promise.race([batch, this.#stopping.promise])) ?? 0
   }
 
-  /** For a job with its store; returns how many names were changed. */
   repairNames(store: Store): Promise<number> {
     return repairNames(this.parts, store)
   }

@@ -15,7 +15,6 @@ import type { DnsHook } from './dns-hook.ts'
 
 export interface IssuingDeps extends Pick<Parts, 'store' | 'clock' | 'log'> {
   acme: Acme
-  /** Identifies the CA. */
   directory: string
   /** For the CAA records of names that are not the service's own. */
   dns: Pick<Dns, 'caa'>

@@ -319,7 +319,6 @@ export class Issuance extends Component<IssuingDeps> {
   }
 }
 
-/** Whether a due name needs a new order or can continue the pending one. */
 export function needsOrder(certificate: CertificateSummary, now: number): boolean {
   if (certificate.dueAt === null || certificate.dueAt > now) return false
   return certificate.orderUrl !== null || certificate.renewAt === null || certificate.renewAt <= now

@@ -44,7 +44,6 @@ interface RenewalPlan {
   informationAt: number
 }
 
-/** A plan for a CA with or without renewal information. */
 export type AnyRenewalPlan = Pick<RenewalPlan, 'renewAt'> & { informationAt: number | null }
 
 export function firstPlan(life: CertificateLifetime, now: number): RenewalPlan {

@@ -4,7 +4,6 @@ import { duration } from '../config/setting-types.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import { type CommandContext, UsageError } from './command.ts'
 
-/** Runs an action with its arguments; returns the exit code. */
 export type Action = (context: CommandContext, args: string[]) => Promise<number>
 
 type Data = Awaited<ReturnType<CommandContext['openData']>>

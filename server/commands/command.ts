@@ -67,7 +67,6 @@ export class CommandContext {
     writeOutput(`${lines.join('\n')}\n`)
   }
 
-  /** The same with these ports, for a worker. */
   withPorts(ports: Partial<Config>): CommandContext {
     const context = new CommandContext(this.environment)
     context.#config = { ...this.config, ...ports }

@@ -65,7 +65,6 @@ async function sendTest(context: CommandContext, [to, ...more]: string[]): Promi
   return 0
 }
 
-/** Returns the sentence for the operator. */
 export async function sendTestEmail({ config, log }: CommandContext, to: string): Promise<string> {
   const { readEmail } = await import('../accounts/email-address.ts')
   const { testEmail } = await import('../operations/notices/samples.ts')

@@ -96,7 +96,6 @@ function reportError(error: unknown, { writeError }: CommandEnvironment): number
   return 1
 }
 
-/** The message, with the reason of a failure of the database. */
 function describeError(error: Error): string {
   return error.message.includes(findReason(error)) ? error.message : `${error.message} (${findReason(error)})`
 }

@@ -8,7 +8,6 @@ import { ConfigError } from './settings.ts'
 export interface DataFolder {
   database: string
   blobs: string
-  /** Files of a bucket that were read recently. */
   cache: string
   mail: string
   spool: string

@@ -35,7 +35,6 @@ export interface SettingType<T> {
   description: string
 }
 
-/** One row of the table of settings. */
 export interface Setting<T> extends SettingType<T> {
   name: string
 }

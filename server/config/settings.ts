@@ -179,7 +179,6 @@ function twoKindsOfProxies({ trustedProxies, proxyProtocol }: Record<string, unk
 
 const withoutPrefix = (name: string) => name.slice('SLIPWAY_'.length)
 
-/** Adds where the setting that a problem begins with was set. */
 function withPlace(
   problem: string,
   environment: Record<string, string | undefined>,

@@ -1,6 +1,5 @@
 import type { CaaRecord, Dns } from './dns/dns.ts'
 
-/** What CAA records are compared with: the certificate authority, and how it validates a name. */
 export interface CaaPolicy {
   /** RFC 8555, 9.7.6, in lower case; empty when the authority does not publish them. */
   identities: readonly string[]

@@ -115,12 +115,10 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
     return this.#watchers.watch(by, row, listener)
   }
 
-  /** Disconnects all watchers and accepts no new ones; resolves when their work has ended. */
   endWatching(): Promise<void> {
     return this.#watchers.end()
   }
 
-  /** Returns how many names became active or pending. */
   verifyDue(): Promise<number> {
     return this.#verifier.verifyDue()
   }
@@ -143,7 +141,6 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
     return record!
   }
 
-  /** `all` are the rows of their accounts. */
   async #records(rows: readonly Domain[], all: readonly Domain[]): Promise<DomainRecord[]> {
     const { proxyHost, certificates } = this.parts
     const active = rows.filter((row) => row.status === 'active').map((row) => row.domain)

@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts'
 import type { Domain } from '../store/tables/domains.ts'
 
-/** Check intervals of a pending name by the time it has been pending. */
 const PENDING_INTERVALS_MS: readonly [under: number, every: number][] = [
   [10 * MINUTE_MS, 10 * SECOND_MS],
   [HOUR_MS, MINUTE_MS],
@@ -20,7 +19,6 @@ const CONFIRMATION_DELAY_MS = 4 * SECOND_MS
 /** An active name becomes pending after it has failed for this time. */
 export const GRACE_PERIOD_MS = DAY_MS
 
-/** A deleted name is reserved for its account. */
 export const RESERVATION_MS = 7 * DAY_MS
 
 export const MIN_CHECK_INTERVAL_MS = 3 * SECOND_MS
@@ -59,17 +57,14 @@ export function nextConfirmation(since: number): number {
   return since + CONFIRMATION_DELAY_MS
 }
 
-/** Every twelve hours with jitter. */
 export function nextActiveCheck(now: number, random: () => number): number {
   return Math.round(now + ACTIVE_INTERVAL_MS * (1 + JITTER * (2 * random() - 1)))
 }
 
-/** Every hour, and at the end of the grace period. */
 export function nextFailingCheck(since: number, now: number): number {
   return Math.min(now + HOUR_MS, Math.max(since + GRACE_PERIOD_MS, now + MINUTE_MS))
 }
 
-/** Time of the next check of an active name after a failed lookup. */
 export function nextUnclearCheck(now: number): number {
   return now + HOUR_MS
 }

@@ -45,7 +45,6 @@ interface StatusChange {
   takenFrom: string | undefined
 }
 
-/** Checks names in DNS, when they are due and on request, and applies the result. */
 export class DomainVerifier extends Component<DomainVerifierOptions> {
   readonly #inFlight = new Map<string, Promise<Domain | undefined>>()
   readonly #shares = new ConcurrencyLimiter(MAX_REQUESTED_CHECKS)

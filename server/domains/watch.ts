@@ -10,7 +10,6 @@ import { nextWatchedCheck } from './schedule.ts'
 
 export interface WatchedBy {
   account: Account
-  /** Of a key or a session. */
   credentialHash: string
   address: string
 }
@@ -18,7 +17,6 @@ export interface WatchedBy {
 export interface WatchListener {
   /** Immediately, then after every change. */
   record(record: DomainRecord): void
-  /** Nothing has changed for a while. */
   heartbeat(): void
   /** The domain no longer belongs to the account; `end` follows. */
   removed(): void
@@ -36,7 +34,6 @@ export interface DomainWatchersOptions extends Pick<Parts, 'store' | 'clock' | '
 
 interface DomainWatcher {
   account: Account
-  /** See `rateLimitSubnet`. */
   network: string
   credentialHash: string
   domain: string

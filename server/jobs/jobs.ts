@@ -82,7 +82,6 @@ const MAX_FAILED_REQUESTS = 3
 /** Of the audit log: longer than a year, so that yearly work can be compared. */
 const ENTRY_LIFETIME_MS = 400 * DAY_MS
 
-/** How long an expired key stays in the list of keys. */
 const EXPIRED_KEY_LIFETIME_MS = 7 * DAY_MS
 
 const STRAYS_CURSOR = 'stray objects'

@@ -142,7 +142,6 @@ export function runByHand(sweep: Sweep, options: SweepParts): Promise<number> {
   return new SweepRunRecorder(options).run(run, () => runOnce(sweep, options))
 }
 
-/** Soon after the start, with jitter. */
 function firstDelay(sweep: Sweep): number {
   return Math.min(sweep.intervalSeconds, 60) * 1000 * (0.1 + 0.4 * Math.random())
 }
@@ -197,7 +196,6 @@ export class SweepRunRecorder extends Component<Pick<Parts, 'store' | 'log' | 't
   }
 }
 
-/** The sweeps for administrators, with their last runs. */
 export class SweepList {
   readonly #store: Store
   readonly #sweeps: readonly Sweep[]

@@ -49,7 +49,6 @@ export class ThumbnailDrawer extends Component<ThumbnailDrawerParts> implements 
     return drawn
   }
 
-  /** Ends a drawing in progress. */
   [Symbol.dispose](): void {
     this.#stop.abort()
   }

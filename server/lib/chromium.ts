@@ -7,7 +7,6 @@ import type { Duplex } from 'node:stream'
 import { killGroup, OUTPUT_DRAIN_MS } from './hook-process.ts'
 import { toPlainLine } from './plain-line.ts'
 
-/** The browser of the operator. */
 export interface ChromiumProgram {
   chromium: string
   chromiumSandbox: 'on' | 'off'

@@ -104,7 +104,6 @@ function waitForExit(
   return promise
 }
 
-/** Sends a signal to a process and its children. */
 export function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid!, signal)

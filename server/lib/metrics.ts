@@ -55,7 +55,6 @@ type Sample = readonly [name: string, labels: string, value: number]
 
 export type MetricsSnapshot = { readonly [Name in MetricName]?: readonly Sample[] }
 
-/** A snapshot, and the number of its process where several share a port. */
 export interface ProcessSnapshot {
   worker?: number | undefined
   snapshot: MetricsSnapshot

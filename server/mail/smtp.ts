@@ -75,7 +75,6 @@ async function openTransport(url: string, stepTimeoutMs: number) {
 interface SmtpFailure extends Error {
   /** Of the last reply; missing when the server could not be reached or the connection ended. */
   responseCode?: number
-  /** The SMTP command that failed. */
   command?: string
 }
 

@@ -31,7 +31,6 @@ import type { MoveOptions, MoveResult, Storage } from './move.ts'
 
 export type StorageSettings = Pick<Config, 'data' | 'databaseUrl' | 'blobsUrl'>
 
-/** Copies all data of a service for `move`. */
 export async function moveData(
   config: Config,
   to: StorageSettings,

@@ -248,7 +248,6 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
   }
 }
 
-/** The published files, with their paths in the site. */
 function toSite(
   found: readonly ReceivedFile[],
   { kept, copies, indexes, excluded, notes, removedFolder }: ReadArchive,
@@ -272,7 +271,6 @@ function toSite(
   }
 }
 
-/** Of several files of one path the last one. */
 function withoutReplaced(files: readonly ReceivedFile[]): ReceivedFile[] {
   return [...new Map(files.map((one) => [one.file.path, one])).values()]
 }

@@ -43,7 +43,6 @@ interface ReceivedFile {
   blob: StoredBlob
 }
 
-/** Several files of a pending version in one tar. */
 export class BundleUploads extends Component<BundleUploadsParts> {
   /** Complete files stay received when one is refused or the body ends early. UPLOAD_EXPIRED when not pending. */
   async receive({ slug: signed, versionId }: BundleUpload, body: Readable): Promise<BundleReceipt> {
@@ -149,7 +148,6 @@ function findExpected(
   return expected
 }
 
-/** Names the file that a body was received for. */
 export function withPath(error: unknown, path: string): unknown {
   if (!(error instanceof ApiError) || !/^(HASH|SIZE)_MISMATCH$/.test(error.code)) return error
   return new ApiError(error.code, `'${sanitizePath(path)}': ${error.message}`, { details: { path } })

@@ -74,7 +74,6 @@ export async function findContentCodings<File extends ManifestFile>(
 
 type MatchedRule = NonNullable<ReturnType<ContentCodingRules['find']>>
 
-/** Checks one file in each step. */
 function* matchingSteps(
   codings: ContentCodingRules,
   files: readonly ManifestFile[],

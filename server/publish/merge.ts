@@ -13,7 +13,6 @@ export function validateMerge(request: Pick<PublishRequest, 'merge' | 'delete'>)
   return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'requires merge: true' }] : []
 }
 
-/** True for a request that deletes files, or adds empty ones. */
 export function needsNoFiles(request: Pick<PublishRequest, 'merge' | 'delete' | 'emptyFiles'>): boolean {
   const { merge, delete: deleted, emptyFiles } = request
   return merge === true && [deleted, emptyFiles].some((list) => Array.isArray(list) && list.length > 0)

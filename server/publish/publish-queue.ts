@@ -41,7 +41,6 @@ export class PublishQueue extends Component<PublishQueueOptions> {
   readonly #clock = this.parts.clock ?? (() => performance.now())
   readonly #waiting = new Set<{ key: string; step: Step; start(): void }>()
   #meanMs = 0
-  /** When a write has started or ended. */
   #lastChange = 0
 
   constructor(options: PublishQueueOptions) {
@@ -107,7 +106,6 @@ export class PublishQueue extends Component<PublishQueueOptions> {
   }
 }
 
-/** The contents of a version. */
 export interface VersionSource {
   reader: BlobReader
   /** A `shareKey`. */

@@ -27,7 +27,6 @@ export interface SignedUpload {
   hash: string | undefined
 }
 
-/** Any files of the version, as declared in its manifest. */
 export type BundleUpload = Pick<SignedUpload, 'slug' | 'versionId'>
 
 export interface UploadQuery {
@@ -89,7 +88,6 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
     }
   }
 
-  /** Like `verify`. */
   verifyBundle(bundle: BundleUpload, query: UploadQuery): void {
     const [keyId, signature, ...more] = (query.token ?? '').split('.')
     const expires = readExpiry(query)

@@ -74,7 +74,6 @@ export interface StagedVersion {
   files: readonly StoredFile[]
   skipped: Set<number>
   isNew: boolean
-  /** Of the site. */
   expiresAt: number | null
   anonymous: AnonymousExtras | undefined
   /** Undefined when the version removes no file of the live one. */
@@ -496,7 +495,6 @@ function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMeta
     throw validationError([notAnImageError('ogImagePath', ogImagePath)])
 }
 
-/** What a site without an account can have. */
 function assertAnonymous({ previewName }: PreviewFields, { ttlSeconds = null }: SiteMetadata): void {
   if (previewName !== null)
     throw new ApiError('UNAUTHORIZED', 'Previews need an account. Sign in, or claim the site first')

@@ -21,7 +21,6 @@ interface QueuedRows {
 }
 
 interface Recorded {
-  /** Slugs by the ids of pending versions. */
   pending: ReadonlyMap<string, string>
   accepted: Set<Arrival>
   /** Objects of earlier uploads of the same files, and of rows that are not accepted. */

@@ -7,7 +7,6 @@ export const MAX_PLACEHOLDERS = 20
 
 const NAME = /^[A-Za-z]\w*$/
 
-/** Literal text, or the name of a capture. */
 export type TemplatePart = string | { name: string }
 
 /** Captures by name, percent-encoded as in `canonicalPath`. */

@@ -19,7 +19,6 @@ interface DrawingOptions {
   stop?: AbortSignal
 }
 
-/** An event of the DevTools protocol. */
 interface PausedRequest {
   requestId: string
   request: { url: string; method: string; headers: Record<string, string> }
@@ -81,7 +80,6 @@ function serveFiles(chromium: Chromium, origin: string, respond: DrawingOptions[
   return () => status
 }
 
-/** Ends the drawing when its page crashes or leads to another site. */
 function watchPage(chromium: Chromium): void {
   chromium.on('Inspector.targetCrashed', () => chromium.end(new Error('the page crashed')))
   chromium.on('Page.javascriptDialogOpening', () => {
@@ -93,7 +91,6 @@ function watchPage(chromium: Chromium): void {
   })
 }
 
-/** Resolves when the page loads nothing more. */
 function isIdle(chromium: Chromium): Promise<void> {
   return new Promise((resolve) => {
     chromium.on('Page.lifecycleEvent', ({ name, frameId }: { name: string; frameId: string }) => {

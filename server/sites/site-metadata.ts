@@ -20,10 +20,8 @@ import type { Version } from '../store/tables/versions.ts'
 import type { HeadTags } from './page-metadata/head-injection.ts'
 import type { UrlBuilder } from './urls.ts'
 
-/** Metadata that the head of the root document shows. */
 export type HeadMetadata = Pick<Site, (typeof HEAD_FIELDS)[number]>
 
-/** Why a value cannot be stored, if it cannot. */
 type Rule = (value: unknown) => string | false
 
 const TEXT_RULES = Object.fromEntries(
@@ -117,7 +115,6 @@ export function requiredRight({ password, ttlSeconds, requireApproval }: Metadat
 }
 
 export interface HeadInjection {
-  /** The document as published. */
   published: StoredFile & { hash: string }
   tags: HeadTags
 }

@@ -25,13 +25,11 @@ export function newSlug(): string {
   return `${ADJECTIVES[randomInt(ADJECTIVES.length)]}-${NOUNS[randomInt(NOUNS.length)]}-${tail}`
 }
 
-/** Whether a text has the form of the slugs that `newSlug` generates. */
 export function isGeneratedSlug(text: string): boolean {
   const [adjective = '', noun = '', tail = '', ...more] = text.split('-')
   return more.length === 0 && tail.length === 6 && ADJECTIVES.includes(adjective) && NOUNS.includes(noun)
 }
 
-/** Whether a text has the form of a slug and is worth a lookup in the store. */
 export function isSlug(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && LABEL_PATTERN.test(text)
 }

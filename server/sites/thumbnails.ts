@@ -22,7 +22,6 @@ type ThumbnailsParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
   blobs: Pick<Blobs, 'assertSpace'>
 }
 
-/** What the caller presents beside a key or session. */
 export interface ThumbnailTarget {
   slug: string
   versionId: string
@@ -49,7 +48,6 @@ export class Thumbnails extends Component<ThumbnailsParts> {
     return this.store(target, bytes)
   }
 
-  /** Stores a valid picture, also with the store of a job. */
   async store(
     { slug, versionId }: ThumbnailTarget,
     bytes: Buffer,
@@ -100,7 +98,6 @@ export class Thumbnails extends Component<ThumbnailsParts> {
   }
 }
 
-/** Whether every visitor sees the pages of the site. */
 async function isPublic(
   { accounts }: Queries,
   { passwordHash, suspension, ownerId }: Site,

@@ -69,7 +69,6 @@ export class Trash extends Component<TrashParts> {
     return { slug, deleted: true, deletedUntil: toIsoOrNull(deletedUntil) }
   }
 
-  /** Whether `remove` would delete a site without an owner. */
   async isUnowned(slug: string, claimToken: string): Promise<boolean> {
     return isDeletableWith(this.parts.store.read, { slug, claimToken }).catch(() => false)
   }
@@ -171,7 +170,6 @@ async function moveToTrash(
   await tx.sites.update(slug, { deletedAt, deletionReason: 'deleted', keptUntil, keptDomains })
 }
 
-/** Ends the domains and the former names. Returns the domains. */
 async function releaseHosts(
   tx: WriteTransaction,
   slug: string,

@@ -261,7 +261,6 @@ export async function recordFormerFiles(
     await setFormerFiles(tx, site, { former, previewName, files }, now)
 }
 
-/** Forgets those of a preview that is deleted. */
 export async function forgetFormerOfPreview(
   tx: WriteTransaction,
   site: Site,

@@ -29,10 +29,8 @@ type Where<Name extends TableName> = {
   readonly [Field in Plain<Name>]?: Stored<Name>[Field] | readonly Stored<Name>[Field][]
 }
 
-/** Conditions in SQL. */
 type Filter<Name extends TableName> = (rows: WhereInterface<Schema, Name>) => WhereInterface<Schema, Name>
 
-/** The same with an order and a limit. */
 type Refine<Name extends TableName> = <Selected>(
   rows: SelectQueryBuilder<Schema, Name, Selected>,
 ) => SelectQueryBuilder<Schema, Name, Selected>
@@ -60,7 +58,6 @@ const COMPILED = new WeakMap<object, Map<string, Compiled>>()
 export class Rows<Name extends TableName, E extends object = Stored<Name>> {
   readonly #db: Kysely<AnySchema>
   readonly #name: string
-  /** All of the table. */
   readonly #table: Table<Fields>
   readonly #view: Table<Fields>
   readonly #compiled: Map<string, Compiled>
@@ -85,7 +82,6 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return this.#view.toEntities(rows) as E[]
   }
 
-  /** The values of one field. */
   async pluck<Field extends Plain<Name>>(
     field: Field,
     which: Where<Name> | Refine<Name> = {},
@@ -127,7 +123,6 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return (await this.#change('update', which, [this.#table.toRow(change)], set)) > 0
   }
 
-  /** Adds to a number. */
   async increase(which: Where<Name>, field: Plain<Name>, by = 1): Promise<void> {
     const column = this.#table.toColumn(field)
     const sum = sql`${sql.ref(column)} + ${sql.lit(by)}`
@@ -260,7 +255,6 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
   }
 }
 
-/** Whether a text begins with a prefix: a range of its index. */
 export function beginsWith(column: string, prefix: string): RawBuilder<SqlBool> {
   const text = sql.ref(column)
   // Follows every text with the same beginning.

@@ -6,7 +6,6 @@ export interface DirectAdapter extends DialectAdapter {
   execute(sql: string, parameters: readonly unknown[]): QueryResult<unknown> | Promise<QueryResult<unknown>>
 }
 
-/** Stands for a value while a statement is compiled. */
 class Parameter {
   readonly index: number
 

@@ -78,7 +78,6 @@ type NullsOf<E> = { [Field in keyof E as null extends E[Field] ? Field : never]:
 
 export type EntityOf<T> = T extends Table<infer F> ? Entity<F> : never
 
-/** The fields of the primary key. */
 export type KeyOf<T> =
   T extends Table<infer F>
     ? { [Field in keyof F as F[Field] extends { isKey: true } ? Field : never]: Entity<F>[Field] }
@@ -89,7 +88,6 @@ export type RowOf<T> = T extends Table<infer F> ? Row<F> : never
 /** The types of rows and entities, and the translation between both, follow from the fields. */
 export class Table<F extends Fields> {
   readonly columns: readonly (keyof Row<F> & string)[]
-  /** The columns of the primary key. */
   readonly key: readonly (keyof Row<F> & string)[]
   readonly nulls: NullsOf<Entity<F>>
   readonly #fields: F

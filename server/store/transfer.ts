@@ -27,7 +27,6 @@ const NOT_COPIED: readonly TableName[] = [
   ...(['leases', 'nodes', 'shared_settings', 'figures', 'sweep_runs'] as const),
 ]
 
-/** Their rows are copied as they are. */
 const COPIED = (Object.keys(TABLES) as TableName[]).filter((table) => !NOT_COPIED.includes(table))
 
 const ROWS_PER_PAGE = 200

@@ -47,7 +47,6 @@ export function agentFiles(options: AgentFilesOptions): ReadonlyMap<string, Stat
   )
 }
 
-/** The text for a coding agent on this service. */
 export function instructions(settings: PageSettings): string {
   const { baseUrl, branding, anonymousLifetime, anonymousPublishing: isAnonymous } = settings
   return agentText({ name: branding.name, baseUrl, lifetime: formatDuration(anonymousLifetime), isAnonymous })

@@ -36,7 +36,6 @@ interface BuiltSiteOptions {
 const DASHBOARD_FOLDER = join(import.meta.dirname, '../../dashboard/dist')
 const REFERENCE_FOLDER = join(import.meta.dirname, 'dist')
 
-/** Where the guides are, with their names. */
 const DOCS = 'docs/'
 
 /** For files with a hash of their content in their names. */

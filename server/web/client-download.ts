@@ -11,7 +11,6 @@ import { ApiError } from '../lib/errors.ts'
 import { shareSuccess } from '../lib/share-result.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
-/** Shell scripts that know the URL of this service. */
 export const SCRIPT_NAMES = ['install.sh', 'publish.sh'] as const
 type ScriptName = (typeof SCRIPT_NAMES)[number]
 

@@ -5,7 +5,6 @@ export interface Guide {
   about: string
 }
 
-/** By task: the name, the title, and what it is about. */
 const TABLE: Record<string, readonly (readonly [name: string, title: string, about: string])[]> = {
   Publish: [
     ['publish', 'Publishing', 'from a terminal, in a browser, with curl, and from a program'],

@@ -107,7 +107,6 @@ function describeFailure(error: unknown): string {
 
 const MAX_RESPONSE_BYTES = 256 * 1024
 
-/** Minimum interval between loads, whatever tokens arrive. */
 const LOAD_INTERVAL_MS = MINUTE_MS
 
 const REFRESH_AFTER_MS = HOUR_MS

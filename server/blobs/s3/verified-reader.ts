@@ -46,7 +46,6 @@ export class VerifiedReader extends Component<VerifiedReaderOptions> {
     return this.#read(pieceRange(location, number, table), { continues, isKept: true })
   }
 
-  /** Reads all of the content from the bucket. */
   async verify(location: BlobLocation): Promise<BlobState> {
     const { object, offset, size, hash } = location
     try {

@@ -18,7 +18,6 @@ interface AccessLogOptions {
 
 const STDOUT_FD = 1
 
-/** A line for each request, of sites and of the service. */
 export class AccessLog extends Component<AccessLogOptions> implements RequestLog, AsyncDisposable {
   readonly #file = this.#open()
   readonly #format = this.parts.format === 'json' ? jsonLine : combinedLine

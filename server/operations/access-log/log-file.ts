@@ -31,7 +31,6 @@ const RETRY_INTERVAL_MS = 50
 /** A pipe takes this much in one piece (PIPE_BUF), so that no other writer divides a line. */
 const MAX_PIPE_BYTES = 4096
 
-/** Time for the last lines when the service stops. */
 const CLOSE_TIMEOUT_MS = 2000
 
 /** The file has addresses of visitors. */

@@ -74,7 +74,6 @@ export class ActivityRecorder extends Component<ActivityRecorderParts> implement
   }
 }
 
-/** Deletes counts that are older than their lifetime; returns their number. */
 export async function pruneActivity(store: Store): Promise<number> {
   let deleted = 0
   for (const { width, lifetimeMs } of WIDTHS)

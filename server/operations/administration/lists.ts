@@ -23,7 +23,6 @@ import { domainId, type ListKind } from '../../store/tables/figures.ts'
 import { isSilent } from '../fleet/nodes.ts'
 import { describeSuspension } from '../moderation/moderated-sites.ts'
 
-/** What a query of `FigureQueries` returns of each row. */
 type Listed<Name extends 'sites' | 'accounts' | 'domains'> = Awaited<ReturnType<FigureQueries[Name]>>[number]
 
 /** Matches of a search, which are sorted and shown in one page. */

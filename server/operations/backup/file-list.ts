@@ -49,7 +49,6 @@ export class FileListWriter extends Component<{ handle: FileHandle }> implements
     if (this.#buffered.length === MAX_BUFFERED_ENTRIES) await this.#write()
   }
 
-  /** Returns what the list is as a content. */
   async finish(): Promise<ContentIdentity> {
     await this.#write()
     return { hash: this.#hash.digest('hex'), size: this.#size }

@@ -19,7 +19,6 @@ export interface BackupManifest {
   /** In the form of the name of the backup: `2026-11-23T10-32-02.123Z`. */
   time: string
   release: string
-  /** The id of the service. */
   service: string
   /** Compressed with Zstandard. `bytes` is its size when it is decompressed. */
   database: ContentIdentity & { bytes: number }

@@ -10,7 +10,6 @@ export interface PruneResult {
   bytes: number
 }
 
-/** Names of a request that removes files. */
 const NAMES_PER_REQUEST = 1000
 
 /** `keep` 0 keeps all. Removes nothing when a backup of a wrong clock is newer, which `restore` would take. */

@@ -81,7 +81,6 @@ async function openList(
   return parseFileList((await openContent(target, list))!)
 }
 
-/** Reads a content and compares it with its hash. */
 export async function compareContent(target: BackupTarget, identity: ContentIdentity): Promise<BlobState> {
   try {
     const body = await openContent(target, identity)

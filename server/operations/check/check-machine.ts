@@ -99,7 +99,6 @@ async function checkFlushes(folder: string): Promise<CheckResult> {
     : ok('disk flush', found)
 }
 
-/** Whether the log can be written, or created in its folder. */
 export function checkAccessLog({ accessLog: path }: Config): CheckResult[] {
   if (path === 'off' || path === 'stdout') return []
   const name = 'access log'
@@ -167,7 +166,6 @@ const DRAWN_PAGE = {
   body: Buffer.from('<!doctype html><p>Page'),
 }
 
-/** Whether the browser of the operator draws a page. */
 export async function checkChromium(program: Config, timeoutMs: number): Promise<CheckResult[]> {
   if (program.chromium === '') return []
   try {

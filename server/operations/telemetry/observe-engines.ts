@@ -85,7 +85,6 @@ function observer(telemetry: Telemetry, find: (outcome: Outcome) => Histogram) {
     trace(telemetry, span, () => record(work))
 }
 
-/** Runs each method by `observe`. */
 function observeMethods(
   target: object,
   observe: (name: string) => (work: () => Promise<unknown>) => Promise<unknown>,

@@ -39,7 +39,6 @@ const EXPORT_TIMEOUT_MS = 10_000
 
 const MAX_CAUSE_CHARACTERS = 300
 
-/** Time for the last export when the service stops. */
 const CLOSE_TIMEOUT_MS = 2000
 
 /** W3C Trace Context, 3.2: version 00. */

@@ -23,7 +23,6 @@ export interface Refusal {
 }
 
 export interface Scanner {
-  /** Identifies the scanner in stored verdicts. */
   readonly name: string
   /** Identifies all that the verdict depends on; 64 hexadecimal characters. */
   identify(file: Omit<ScannedFile, 'open'>): string

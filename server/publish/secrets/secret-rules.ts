@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** A secret in a text. */
 export interface FoundSecret {
   /** What it is, for people, such as "GitHub token". */
   kind: string

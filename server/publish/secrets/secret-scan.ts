@@ -21,7 +21,6 @@ type SecretScanParts = Pick<Parts, 'log'> & {
   secrets: Secrets
   mode: 'refuse' | 'warn' | 'off'
   onFailure: 'refuse' | 'pass'
-  /** For one batch. */
   timeoutMs: number
 }
 
@@ -139,7 +138,6 @@ async function locate(
   return { bytes: place ?? new Uint8Array((await reader.bytes(hash)) ?? []), coded }
 }
 
-/** What the batches of a version have. */
 class VersionScan extends Component<{ signer: Signer; known: ReadonlySet<string> }> {
   readonly findings: SecretFinding[] = []
   readonly unscanned: string[] = []

@@ -221,7 +221,6 @@ export class ContentCodingRules {
     })
   }
 
-  /** The coding of the last rule that matches the path of the file. */
   find(path: string): { rule: HeaderRule; coding: ContentCoding } | undefined {
     const canonical = canonicalPath(encodePath(`/${path}`))
     if (canonical === undefined) return undefined

@@ -159,7 +159,6 @@ class MatchContext {
     return host === this.host + (/:(?!80$|443$)\d+$/.exec(this.#header)?.[0] ?? '')
   }
 
-  /** Whether a target is the path of the request, in any spelling. */
   isTo(target: string): boolean {
     if (trimTrailingSlash(target) === this.trimmed) return true
     if (this.#compared?.target !== target)

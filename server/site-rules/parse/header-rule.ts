@@ -32,7 +32,6 @@ const MAX_HEADER_RULES = 100
 /** Lines with a path, whether they become a rule or not: each is compared with all rules before it. */
 const MAX_PATH_LINES = 1000
 
-/** Maximum size of names and values for one response. */
 export const MAX_HEADER_BYTES = 16 * 1024
 
 /**
@@ -222,7 +221,6 @@ export function placeholderNames({ path, host }: HeaderPatterns): ReadonlySet<st
   return new Set([...path.names, ...(host?.names ?? [])])
 }
 
-/** Whether both rules can apply to one response. */
 function overlap(one: HeaderPatterns, other: HeaderPatterns): boolean {
   return mayOverlap(one.path, other.path) && (!one.host || !other.host || mayOverlap(one.host, other.host))
 }

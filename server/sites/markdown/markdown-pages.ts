@@ -11,7 +11,6 @@ import { shareRunning } from '../../lib/share-result.ts'
 import type { Parts } from '../../parts.ts'
 import type { RenderedMarkdown } from './render-markdown.ts'
 
-/** Bounds of a document that is rendered, and of what it becomes. */
 const MAX_SOURCE_BYTES = 256 * 1024
 const MAX_HTML_CHARACTERS = 2 * 1024 * 1024
 
@@ -20,14 +19,12 @@ const WORKER_MEMORY_MB = 128
 /** Loads of other sites do not wait for renderings. */
 const RENDERINGS = { running: 2, waiting: 30 }
 
-/** Memory of a result beside its text. */
 const RESULT_BYTES = 300
 
 const WORKER = new URL('./markdown-worker.ts', import.meta.url)
 
 type MarkdownPagesParts = Pick<Parts, 'budget' | 'log'> & {
   blobs: Pick<BlobReader, 'bytes'>
-  /** Of a rendering. */
   timeoutMs: number
 }
 

@@ -4,7 +4,6 @@ import { findTitle } from './title.ts'
 
 /** HTML that runs nothing. */
 export interface RenderedMarkdown {
-  /** The content of `main`. */
   html: string
   title: string | null
 }

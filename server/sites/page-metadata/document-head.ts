@@ -123,7 +123,6 @@ export function parseMetaCharset(attributes: ReadonlyMap<string, string>): strin
   return encoding?.startsWith('utf-16') ? 'utf-8' : encoding
 }
 
-/** Whether ASCII text can be inserted between tags. */
 export function isAsciiCompatible(charset: string | undefined): boolean {
   return !ASCII_INCOMPATIBLE.has(charset)
 }

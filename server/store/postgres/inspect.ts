@@ -38,7 +38,6 @@ export interface DatabaseFacts {
 const CONNECT_TIMEOUT_MS = 3000
 const QUERY_TIMEOUT_MS = 5000
 
-/** Inspects the hosts of a database URL, without migrations and without lasting changes. */
 export async function inspectDatabase(
   url: string,
   queryTimeoutMs = QUERY_TIMEOUT_MS,

@@ -258,7 +258,6 @@ async function commit(
   if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
 }
 
-/** The result of the last statement of a message; `pg` returns an array for several. */
 function lastResult<Row extends object>(
   results: pg.QueryResult<object> | pg.QueryResult<object>[],
 ): pg.QueryResult<Row> {

@@ -47,7 +47,6 @@ export function emptyCertificate(name: string): Certificate {
 
 /** The account at a CA (RFC 8555, 7.3): its key is stored before registration, so that there is never a second one. */
 export const acmeAccountTable = new Table({
-  /** URL of the CA's directory. */
   directory: key(text),
   /** PKCS#8 in PEM, encrypted. */
   key: text,

@@ -15,7 +15,6 @@ export const nodeTable = new Table({
 
 export type NodeReport = EntityOf<typeof nodeTable>
 
-/** The fingerprint of a setting that all nodes have in common. */
 export const sharedSettingTable = new Table({ name: key(text), fingerprint: text })
 
 export type SharedSetting = EntityOf<typeof sharedSettingTable>
