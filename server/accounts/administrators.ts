@@ -21,10 +21,7 @@ const ADMINISTRATORS = 'administrators'
 
 /** What the operator and administrators set of an account, recorded in the audit log. */
 export class Administrators extends Component<Pick<Parts, 'store' | 'plans' | 'clock'>> {
-  /**
-   * By id or email address. NOT_FOUND; LAST_ADMINISTRATOR when a request would leave none. Without the mark, keys of scope
-   * `admin` end: they would be valid again with a later mark.
-   */
+  /** Ends keys of scope `admin` with the mark: a later one would make them valid. NOT_FOUND; LAST_ADMINISTRATOR. */
   async set(actor: AuditActor, target: string, isAdministrator: boolean): Promise<void> {
     const { store, clock } = this.parts
     const { id, email } = await requireAccountOf(store.read, target)

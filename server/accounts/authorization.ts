@@ -193,10 +193,7 @@ interface PublisherAccess {
   scope?: KeyScope
 }
 
-/**
- * With the key of an account that has the right, or with the claim token while the site is anonymous.
- * INSUFFICIENT_SCOPE when the account has the right, and its key does not permit it.
- */
+/** With a key of an account that has the right (INSUFFICIENT_SCOPE), or the claim token of an anonymous site. */
 export async function requirePublisher(
   queries: Queries,
   caller: Caller,

@@ -66,10 +66,7 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     }
   }
 
-  /**
-   * The key, once, after the user has allowed it (RFC 8628, section 3.5); a code is valid for its client only. `charge`
-   * rejects a poll that is not in time, before it writes anything.
-   */
+  /** The key, once allowed, for its client only (RFC 8628, 3.5). `charge` rejects a poll that is not in time. */
   async exchange(
     { clientId, deviceCode }: { clientId: string; deviceCode: string },
     charge: () => Promise<void>,

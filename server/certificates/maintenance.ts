@@ -68,10 +68,7 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
     await tx.certificates.update(name, { dueAt: null, unusedSince: now, problem: null })
 }
 
-/**
- * At a start, own names that failed are due, unless the CA named a time: the operator may have corrected the cause. So are all names that wait, if
- * the last order was placed at another CA.
- */
+/** At a start own names that failed are due, unless the CA named a time, and with another CA all that wait. */
 export async function maintain(
   { store, clock, own, directory }: IssuingDeps,
   isStart: boolean,

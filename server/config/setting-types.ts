@@ -60,7 +60,6 @@ function define<T>(defaultValue: T, description: string, read: (given: string) =
   return { defaultValue, description, read }
 }
 
-/** Text that is kept as it is given. */
 function checked(
   isAllowed: (given: string) => boolean,
   problem: string,
@@ -106,12 +105,10 @@ export const bytes = quantity(BYTE_UNITS, formatSize, 'a size', '500MB or 2GiB')
 /** A duration in seconds: `90`, `90s`, `30m`, `24h` or `30d`. */
 export const duration = quantity(TIME_UNITS, formatQuantity, 'a duration', '90s, 30m, 24h or 30d')
 
-/** A number that `unlimited` removes. */
 export function countLimit(...row: Parameters<typeof integer>): SettingType<number> {
   return unlimitable(integer(...row), 'A number')
 }
 
-/** A size that `unlimited` removes. */
 export function sizeLimit(...row: Parameters<typeof bytes>): SettingType<number> {
   return unlimitable(bytes(...row), 'A size')
 }

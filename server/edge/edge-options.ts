@@ -38,7 +38,6 @@ export interface EdgeOptions {
   readonly secret: Secrets
   /** The client's address, behind trusted proxies. */
   readonly clientIp: (call: RequestLike) => string
-  /** Memory budget of sites and files. */
   readonly budget: MemoryBudget
   readonly https?: HttpsInfo | undefined
   readonly tracer?: Tracer | undefined

@@ -86,7 +86,6 @@ export class VisitCounter extends Component<VisitCounterOptions> {
     visitor.referrer = counts.name('referrer', from)
   }
 
-  /** Whether a host belongs to the site or one of its versions. */
   #isSiteHost(slug: string, host: string): boolean {
     const own = `${slug}.${this.#siteDomain}`
     return host === own || host.endsWith(`--${own}`)

@@ -27,10 +27,7 @@ const MAX_CANDIDATES = 1000
 /** Bytes of files for one drawing. */
 const MAX_PAGE_BYTES = 8 * 2 ** 20
 
-/**
- * Draws thumbnails of live versions with the Chromium of the operator, one at a time. Each process tries a version once:
- * when it cannot be drawn here, the dashboard of its owner draws it.
- */
+/** One at a time; each process tries a version once. What cannot be drawn here, the dashboard of its owner draws. */
 export class ThumbnailDrawer extends Component<ThumbnailDrawerParts> implements Disposable {
   #tried = new Set<string>()
   readonly #stop = new AbortController()

@@ -8,7 +8,6 @@ export interface MetricFamily<Label extends string = string> {
   buckets?: readonly number[]
 }
 
-/** The buckets of a histogram without its own. */
 export const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 const TASK_SECONDS = [0.01, 0.1, 1, 10, 60, 300, 1800]

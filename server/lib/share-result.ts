@@ -47,10 +47,7 @@ function share<Args extends unknown[], T>(
 /** For reads that any client can cause: at most 20 a second. */
 export const READ_INTERVAL_MS = 50
 
-/**
- * Work that many callers share: each receives the result of a run that began after its call. One run at a time, and at
- * least `intervalMs` from the beginning of one to that of the next.
- */
+/** Each caller gets a run that began after its call; one runs at a time, at most one begins within `intervalMs`. */
 export class Coalesced<T> {
   readonly #work: () => Promise<T>
   readonly #intervalMs: number

@@ -460,10 +460,7 @@ function assertComplete(files: readonly StoredFile[], numbers: readonly number[]
   throw new ApiError('UPLOADS_MISSING', sentence, { details: { missing, count: numbers.length } })
 }
 
-/**
- * References the promoted files. Returns the change to store, with the manifest only when that did not declare all
- * hashes, and the bytes that count for the holder of the site from now on.
- */
+/** Returns the bytes that the holder has from now on, and the change, with a manifest that lacked declared hashes. */
 async function makeReady(
   tx: WriteTransaction,
   { site, version }: FinalizableVersion,

@@ -150,10 +150,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     return requirePublisher(store.read, caller, { slug, claimToken, now: clock(), scope })
   }
 
-  /**
-   * Refuses a caller without an account where sites need one, and a name that the caller cannot give to a new site. With
-   * `update`, returns the site of this name, to which the caller may publish.
-   */
+  /** Refuses anonymous callers where sites need accounts, and unusable names. Returns the site to update, if any. */
   async assertMayCreate(
     caller: Caller,
     { name, update, preview }: Pick<PublishRequest, 'name' | 'update' | 'preview'>,

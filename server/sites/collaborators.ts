@@ -29,10 +29,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     return { slug, ownerEmail: owner?.email ?? '', collaborators: found.map(toCollaborator) }
   }
 
-  /**
-   * The address needs no account yet, and is notified by email. Repeating it changes nothing. RATE_LIMITED beyond the
-   * invitations of a day, COLLABORATOR_LIMIT_REACHED beyond those of a site.
-   */
+  /** The address needs no account, and gets an email. Idempotent. RATE_LIMITED by day, COLLABORATOR_LIMIT_REACHED. */
   async add(account: Account, slug: string, typed: string): Promise<Collaborator> {
     const { store, clock } = this.parts
     const email = readEmail(typed)

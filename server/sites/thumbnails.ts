@@ -30,10 +30,7 @@ export interface ThumbnailTarget {
 
 /** Pictures of versions, drawn by the browsers of their publishers or by the operator's. */
 export class Thumbnails extends Component<ThumbnailsParts> {
-  /**
-   * Replaces an earlier thumbnail of the finalized version. `charge` charges one request: the first thumbnail of a
-   * version is part of its publish and free, everything else is charged.
-   */
+  /** Replaces an earlier one. `charge` charges all but the first of a version, which is part of its publish. */
   async put(
     caller: Caller,
     target: ThumbnailTarget,

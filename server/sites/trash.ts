@@ -73,10 +73,7 @@ export class Trash extends Component<TrashParts> {
     return isDeletableWith(this.parts.store.read, { slug, claimToken }).catch(() => false)
   }
 
-  /**
-   * Restores the name, versions, settings and collaborators. Domains are pending until they are verified again. Changes
-   * nothing for a site that is not deleted. Returns whether it was.
-   */
+  /** With versions, settings, collaborators; domains must be verified again. False for a site that is not deleted. */
   async undelete(account: Account, slug: string): Promise<boolean> {
     const { store, plans, precompressor, clock } = this.parts
     const restored = await store.write('durable', { site: slug, account: account.id }, async (tx) => {

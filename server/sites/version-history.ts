@@ -134,10 +134,7 @@ export class Versions extends Component<VersionsParts> {
     }
   }
 
-  /**
-   * Immediately and without uploading. VERSION_CONFLICT when the live version is not the base, APPROVAL_REQUIRED when the
-   * site requires an approval that the content of a preview lacks.
-   */
+  /** Immediately, without uploading. VERSION_CONFLICT when the live version is not the base; APPROVAL_REQUIRED. */
   async restore(
     account: Account,
     slug: string,

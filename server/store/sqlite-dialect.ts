@@ -15,10 +15,7 @@ import type { DirectAdapter } from './statement.ts'
 /** Longer statements have long lists of values, which rarely repeat. */
 const MAX_CACHED_SQL_LENGTH = 4000
 
-/**
- * Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. Its adapter executes compiled statements
- * without the layers of Kysely, which cost as much as a small statement.
- */
+/** `call` wraps every call of `node:sqlite`. Compiled statements pass no layers of Kysely, which would cost as much. */
 export function createKysely(
   connection: () => DatabaseSync,
   call = <T>(work: () => T): T => work(),

@@ -12,7 +12,6 @@ const MAX_FORM_BYTES = 64 * 1024
 /** A form of ours has two. `URLSearchParams` takes quadratic time for thousands without a value. */
 const MAX_FIELDS = 10
 
-/** Time-out of a form, which is small. */
 const FORM_TIMEOUT_MS = 15_000
 
 /** The fields of a posted form, or its rejection. The connection closes when the form is incomplete. */

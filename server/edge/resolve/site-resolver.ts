@@ -27,7 +27,6 @@ interface SuspendedSite {
 
 export interface Redirect {
   kind: 'redirect'
-  /** Scheme, host and port. */
   origin: string
   /** Whether the host name is the same: an owner may reverse the redirect between a root domain and its `www`. */
   isSameName: boolean
@@ -37,7 +36,6 @@ export interface ResolvedSite {
   kind: 'site'
   slug: string
   isAnonymous: boolean
-  /** Under which its visits are counted. */
   visitsKey: string
   /** Milliseconds since 1970. The store may not record the expiry yet. */
   expiresAt: number | null

@@ -18,7 +18,6 @@ const RESPONSE_BYTES = 130
 const POINTER_BYTES = 10
 const STRING_BYTES = 24
 
-/** The rules of a version's `_headers`, applied to responses. */
 export class SiteHeaders {
   /** Estimated memory in bytes, with a full cache. */
   readonly bytes: number

@@ -25,7 +25,6 @@ type NoticesParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'c
   unsubscribeLinks: Pick<UnsubscribeLinks, 'create'>
 }
 
-/** How long before its expiry the owner of a site is reminded. */
 const REMINDER_LEAD_MS = 6 * HOUR_MS
 
 /** The owner of a site that was changed more recently knows, and gets no reminder. */

@@ -3,10 +3,7 @@ import { tooLarge } from '../../lib/errors.ts'
 
 const EVENTS = ['readable', 'end', 'close'] as const
 
-/**
- * Reads a body on demand. Unlike a stream's own iterator it can be stopped while it waits for a slow client,
- * and it leaves the body open: a destroyed request cannot be answered any more.
- */
+/** Unlike a stream's iterator it can be stopped during a wait, and leaves the body open: a request can be answered. */
 export class BodyReader {
   readonly #body: Readable
   readonly #limit: number

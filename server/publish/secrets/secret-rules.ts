@@ -27,7 +27,6 @@ interface Rule {
 
 interface Match {
   text: string
-  /** Of the match. */
   index: number
   match: string
 }

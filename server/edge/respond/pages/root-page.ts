@@ -90,7 +90,6 @@ function buildHead(title: string, { metadata, toUrl }: PageMetadata): PageHead {
   }
 }
 
-/** An image is its own preview. */
 function singleFileHead(file: ServedFile, published: PageMetadata): PageHead {
   const head = buildHead(basename(decodePath(file.path)), published)
   const isImage = /^image\//i.test(file.type.name)
