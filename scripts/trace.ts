@@ -16,7 +16,7 @@ import { root } from './root.mjs'
 const WARM_ROUNDS = 3
 const MEASURED_ROUNDS = 5
 /** Of the columns of numbers. */
-const WIDTHS = [6, 29, 11, 7]
+const WIDTHS = [6, 29, 14, 11, 7]
 
 const { values, positionals } = parseArgs({
   options: { calls: { type: 'boolean', default: false } },
@@ -93,7 +93,7 @@ const scene = { running, client, slug }
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
-console.log('route             files  of server/ without lib/      functions  calls')
+console.log('route             files  without lib/ and protocol/  and packages/  functions  calls')
 for (const name of chosen) {
   const rounds: Map<string, number>[] = []
   for (let round = 0; round < WARM_ROUNDS + MEASURED_ROUNDS; round++) {
@@ -111,9 +111,10 @@ for (const name of chosen) {
     return least > 0 ? [{ place, file: place.split(' ')[0]!, calls: least }] : []
   })
   const files = new Set(common.map(({ file }) => file))
-  const own = [...files].filter((file) => /^server\/(?!lib\/)/.test(file))
+  const own = [...files].filter((file) => !/^(server\/lib|protocol)\//.test(file))
+  const ofServer = own.filter((file) => file.startsWith('server/'))
   const calls = common.reduce((sum, one) => sum + one.calls, 0)
-  const numbers = [files.size, own.length, common.length, calls]
+  const numbers = [files.size, own.length, ofServer.length, common.length, calls]
   console.log(name.padEnd(16) + numbers.map((number, at) => `${number}`.padStart(WIDTHS[at]!)).join(''))
   if (values.calls) for (const one of common) console.log(`  ${one.calls}  ${one.place}`)
 }

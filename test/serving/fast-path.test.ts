@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { numbers } from '../support/random.ts'
 import { compareResponses } from './fast-path-comparison.ts'
 import { openServicePair } from './fast-path-sites.ts'
@@ -19,4 +22,11 @@ test('the HTTP/1 fast path responds as Node’s parser does to random requests, 
     const errors = log.filter(({ level }) => level === 'error')
     assert.deepEqual(errors, [])
   }
+})
+
+test('a repeated visit takes fewer than 100 calls', async () => {
+  const script = join(import.meta.dirname, '../../scripts/trace.ts')
+  const { stdout } = await promisify(execFile)(process.execPath, [script, 'warm-visit'])
+  const calls = Number(/^warm-visit .* (\d+)$/m.exec(stdout)?.[1])
+  assert.ok(calls > 0 && calls < 100, stdout)
 })
