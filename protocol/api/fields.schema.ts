@@ -71,7 +71,6 @@ export const addressFields = {
 }
 export const previewAddress = object(addressFields, {}, { title: 'PreviewAddress' })
 
-export type SiteStatus = Static<typeof status>
 export type FileEntry = Static<typeof fileEntry>
 export type FileContent = Static<typeof textFile> | Static<typeof base64File>
 export type SuspensionNotice = Static<typeof suspension>

@@ -1,17 +1,5 @@
 import { KEY_LIFETIME_SECONDS, KEY_SCOPES, MAX_KEY_NAME_LENGTH, MAX_KEY_SITES } from './keys.ts'
-import {
-  bool,
-  constant,
-  integer,
-  list,
-  named,
-  nullable,
-  object,
-  type Static,
-  type StaticFields,
-  text,
-  time,
-} from './schema.ts'
+import { bool, constant, integer, list, named, nullable, object, type Static, text, time } from './schema.ts'
 
 const id = text('Identifier of the key')
 const name = text('The name of the key: a machine or a purpose', {
@@ -33,7 +21,6 @@ const permissions = {
   ),
   expiresAt: nullable(time('When it expires; null if it does not')),
 }
-export type KeyPermissions = StaticFields<typeof permissions>
 
 /** The key of a request. */
 export const currentKey = object(

@@ -31,7 +31,6 @@ export const listQuery = object(
   },
 )
 /** Query of the lists of sites, accounts and domains. */
-export type ListQuery = Static<typeof listQuery>
 
 export const certificateQuery = object({}, { ...pageQuery, ...search })
 

@@ -101,5 +101,3 @@ export type CountedRequest = EntityOf<typeof acmeRequestTable>
 
 /** The key of TLS session tickets of one period, by its number since 1970; sealed. */
 export const ticketKeyTable = new Table({ period: key(integer), key: text })
-
-export type TicketKey = EntityOf<typeof ticketKeyTable>
