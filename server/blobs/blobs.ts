@@ -29,9 +29,12 @@ export interface StoredBlob {
 /** Where the bytes of a blob, or of one of its encodings, are. */
 export interface BlobLocation extends StoredBlob {
   offset: number
+  /** Whether other bytes were found in the object. */
+  isDamaged?: true
 }
 
-export type BlobState = 'intact' | 'damaged' | 'missing'
+/** `unreadable` is of a file of a disk, which another time may be read. */
+export type BlobState = 'intact' | 'damaged' | 'unreadable' | 'missing'
 
 /** First and last byte, inclusive. */
 export interface ByteRange {
@@ -48,8 +51,8 @@ export interface ByteRange {
  * - Durable: what `commit` did not report missing, and what `putTogether` returned, survives a power cut in the next
  *   millisecond. After a failed flush nothing is reported as committed, and the bytes must be uploaded again.
  * - Verified: bytes that are not those of the location's hash are never returned: `bytes` and `read` reject with a
- *   DamagedBlobError. An engine that does not know the hashes of parts compares contents of up to 256 KiB as a whole, and
- *   returns parts of larger ones as they are.
+ *   DamagedBlobError. An engine that does not know the hashes of parts compares contents of up to 256 KiB as a whole,
+ *   and larger ones only when their location is damaged.
  * - Races: any number of processes and nodes may put, commit and read concurrently. `remove` may be called for any
  *   object without a row, at any time, repeatedly.
  * - In every operation a full disk or bucket is INSUFFICIENT_STORAGE and other errors of the engine are UNAVAILABLE;

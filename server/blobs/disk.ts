@@ -19,11 +19,12 @@ import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { ignoreExisting, ignoreMissing, writeWhole } from '../lib/files.ts'
 import { makeFolder } from '../lib/make-folder.ts'
-import { Coalesced } from '../lib/share-result.ts'
+import { Coalesced, shareSuccess } from '../lib/share-result.ts'
 import {
   assertExpected,
   assertLength,
   type BlobLocation,
+  type BlobState,
   type Blobs,
   createObjectName,
   objectCreatedAt,
@@ -133,6 +134,27 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     throw new DamagedBlobError()
   }
 
+  /** Of large files in which other bytes were found: whether they have theirs, which may have been copied back. */
+  const isIntactSince = shareSuccess(
+    async (_change: string, handle: FileHandle, location: BlobLocation) =>
+      (await hashPart(handle, location)) === location.hash,
+  )
+
+  async function openLarge(location: BlobLocation): Promise<FileHandle | undefined> {
+    const { object, isDamaged } = location
+    const handle = await open(place(object)).catch(ignoreMissing)
+    if (!handle || !isDamaged) return handle
+    try {
+      const { mtimeMs } = await handle.stat()
+      if (await isIntactSince(`${object} ${mtimeMs}`, handle, location)) return handle
+      damage?.add(toRange(location))
+      throw new DamagedBlobError()
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+  }
+
   async function withReadErrors<T>(
     location: BlobLocation,
     read: (location: BlobLocation) => Promise<T>,
@@ -165,14 +187,14 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     return content && { content, hash: content.length === size ? hashOnce('sha256', content) : undefined }
   }
 
-  async function verify(location: BlobLocation): Promise<'intact' | 'damaged' | 'missing'> {
+  async function verify(location: BlobLocation): Promise<BlobState> {
     let handle: FileHandle | undefined
     try {
       handle = await open(place(location.object)).catch(ignoreMissing)
       if (!handle) return 'missing'
       return (await hashPart(handle, location)) === location.hash ? 'intact' : 'damaged'
     } catch (error) {
-      if (isUnreadable(error)) return 'damaged'
+      if (isUnreadable(error)) return 'unreadable'
       throw error
     } finally {
       await handle?.close()
@@ -294,7 +316,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
           const bytes = await readIntact(location)
           return bytes && Readable.from(end < start ? [] : [bytes.subarray(start, end + 1)])
         }
-        const handle = await withReadErrors(location, () => open(place(object)).catch(ignoreMissing))
+        const handle = await withReadErrors(location, openLarge)
         if (!handle) return damage?.addMissing(object)
         if (end < start) {
           await handle.close()

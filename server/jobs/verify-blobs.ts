@@ -4,6 +4,7 @@ import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { ENCODINGS } from '../blobs/encoding.ts'
 import { Component } from '../lib/component.ts'
 import { DAY_MS } from '../lib/time.ts'
+import { invalidateSitesWith } from '../operations/moderation/blocks.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import type { BlobRecord } from '../store/tables/blobs.ts'
@@ -147,11 +148,20 @@ class Verification extends Component<VerifyOptions & { signal: AbortSignal | und
     // The blob may have been deleted since the page was read, or stored again.
     const current = await findRecord(store, record.hash)
     const objects = current ? listLocations(current).map(({ object }) => object) : []
-    for (const { location, state } of damaged) {
-      if (!objects.includes(location.object)) continue
-      await this.#report(`a stored file is ${state}`, { record, location })
-      await store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.markDamaged(location.object))
+    const found = damaged.filter(({ location }) => objects.includes(location.object))
+    for (const { location, state } of found) {
+      const { object } = location
+      await this.#report(`a stored file is ${state === 'unreadable' ? 'damaged' : state}`, {
+        record,
+        location,
+      })
+      await store.write('relaxed', INDEPENDENT, async ({ blobs }) => {
+        await blobs.markDamaged(object)
+        if (object !== record.location?.object && state !== 'unreadable')
+          await blobs.removeEncodings(record.hash, object)
+      })
     }
+    if (found.length > 0) await invalidateSitesWith(store, record.hash)
   }
 
   async #report(

@@ -128,12 +128,21 @@ for (const [where, start, parts] of [
             const { status, body } = await sendRequest(visitedPort, { site, path })
             return [status, body.equals(bytes)]
           }
-          // No part of a large file on a disk is compared with a hash when it is read.
+          const listDamaged = () => read.blobs.damagedAmong([sha256(bytes)])
+          // A large file on a disk is compared with its hash by the sweep, and when that has found other bytes.
           const isRead = start === startOnDisk && size > MIB
           for (let times = 0; times < 3; times++)
             assert.deepEqual(await visit(other, '/copy.bin'), [isRead ? 200 : 500, false])
-          if (isRead) assert.equal(await sweep('verification'), 1)
-          const listDamaged = () => read.blobs.damagedAmong([sha256(bytes)])
+          if (isRead) {
+            assert.equal(await sweep('verification'), 1)
+            assert.deepEqual(await listDamaged(), new Set([sha256(bytes)]))
+            await waitFor(async () => (await visit(other, '/copy.bin'))[0] === 500)
+            assert.deepEqual(await visit(), [500, false])
+            await overwrite(object, bytes)
+            assert.deepEqual(await visit(), [200, true], 'copied back from a backup')
+            await overwrite(object, toDamaged(bytes))
+            assert.deepEqual(await visit(), [500, false])
+          }
           // By another node, at any time; the writes of one process follow each other.
           if (start === startInBucket) await waitFor(async () => (await listDamaged()).size > 0)
           await client.publish({ slug: other, files: toFiles({ 'a.txt': way }), merge: true })

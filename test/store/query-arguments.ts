@@ -162,6 +162,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     referencingSites: [['hash 7', 'hash 8'], '', 100],
     encodedHashes: ['id 7'],
     markDamaged: ['object 7'],
+    removeEncodings: ['hash 7', 'object 7'],
     damagedAmong: [['hash 7', 'hash 8']],
     add: ['slug 7', [blob]],
     addReferences: ['slug 8', ['hash 7']],

@@ -77,8 +77,9 @@ export class BodyCache extends Component<Pick<EdgeOptions, 'blobs' | 'budget'>> 
     memory: MemoryReservation | undefined,
     onError: OnError,
   ): Promise<ChunkReader | undefined> {
-    // A chunk may not have been compared with a hash: of a damaged object that was replaced, none is served.
-    const name = `${cacheKey(content)} ${content.location?.object}`
+    // A chunk may not have been compared with a hash: of an object that is damaged, or was replaced, none is served.
+    const { object, isDamaged } = content.location ?? {}
+    const name = `${cacheKey(content)} ${object} ${isDamaged}`
     const isCacheable = content.size <= this.parts.budget.limit / 4
     const start = content.range?.start ?? 0
     const source = {

@@ -106,16 +106,19 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
     return isRemoved
   }
 
-  /** After the write: a popular file may be in any number of sites. A repeated action completes it. */
+  /** After the write. A repeated action completes it. */
   async #invalidateSitesWith({ kind, value }: Pick<Block, 'kind' | 'value'>): Promise<void> {
-    if (kind !== 'hash') return
-    const { store } = this.parts
-    const find = (after: string) => store.read.blobs.referencingSites([value], after, SITES_PER_WRITE)
-    for await (const slugs of listPages(find))
-      await store.write('durable', INDEPENDENT, async (tx) => {
-        for (const slug of slugs) await tx.notifyChanged(slug)
-      })
+    if (kind === 'hash') await invalidateSitesWith(this.parts.store, value)
   }
+}
+
+/** A popular file may be in any number of sites. */
+export async function invalidateSitesWith(store: Store, hash: string): Promise<void> {
+  const find = (after: string) => store.read.blobs.referencingSites([hash], after, SITES_PER_WRITE)
+  for await (const slugs of listPages(find))
+    await store.write('durable', INDEPENDENT, async (tx) => {
+      for (const slug of slugs) await tx.notifyChanged(slug)
+    })
 }
 
 function toRecord({ createdAt, expiresAt, ...block }: Block): BlockRecord {

@@ -9,6 +9,7 @@ const COLUMNS = [
   'blobs.object',
   'blobs.size',
   'blobs.pieces_hash',
+  'blobs.damaged_object',
   'encodings.hash',
   'encodings.br',
   'encodings.zstd',
@@ -80,6 +81,7 @@ export function parseBlobRecord(line: string): BlobRecord {
   const hash = row['blobs.hash']
   const object = row['blobs.object'] || null
   const pieces_hash = row['blobs.pieces_hash'] || null
+  const damaged_object = row['blobs.damaged_object'] || null
   const encodings = {
     hash,
     br: toNumber(row['encodings.br']),
@@ -90,17 +92,19 @@ export function parseBlobRecord(line: string): BlobRecord {
   }
   return {
     hash,
-    location: toLocation({ hash, object, size: Number(row['blobs.size']), pieces_hash }),
+    location: toLocation({ hash, object, size: Number(row['blobs.size']), pieces_hash, damaged_object }),
     encodings: row['encodings.hash'] === '' ? null : toEncodingLocations(encodings),
     isBlocked: row['blocks.value'] !== '',
   }
 }
 
 export function toLocation(
-  row: Pick<Schema['blobs'], 'hash' | 'object' | 'size' | 'pieces_hash'>,
+  row: Pick<Schema['blobs'], 'hash' | 'object' | 'size' | 'pieces_hash' | 'damaged_object'>,
 ): BlobLocation | null {
   const { hash, object, size, pieces_hash: piecesHash } = row
-  return object === null ? null : { hash, size, object, offset: 0, piecesHash }
+  if (object === null) return null
+  const isDamaged = row.damaged_object === object
+  return { hash, size, object, offset: 0, piecesHash, ...(isDamaged && { isDamaged }) }
 }
 
 function toNumber(value: string): number | null {

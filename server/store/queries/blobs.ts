@@ -74,7 +74,7 @@ export class BlobQueries extends QueryGroup {
   async find(hash: string): Promise<BlobLocation | undefined> {
     const row = await this.db
       .selectFrom('blobs')
-      .select(['hash', 'object', 'size', 'pieces_hash'])
+      .select(['hash', 'object', 'size', 'pieces_hash', 'damaged_object'])
       .where('hash', '=', hash)
       .executeTakeFirst()
     return (row && toLocation(row)) ?? undefined
@@ -110,6 +110,11 @@ export class BlobQueries extends QueryGroup {
     const place =
       first === undefined ? IS_FOUND_BY_NAME : sql`hash >= ${first} and hash < ${afterHashes(first)}`
     await sql`update blobs set damaged_object = object where object = ${object} and ${place}`.execute(this.db)
+  }
+
+  /** Discards encodings in which other bytes were found: the file is served without. Idempotent. */
+  async removeEncodings(hash: string, object: string): Promise<void> {
+    if ((await this.rows('encodings').remove({ hash, object })) > 0) await this.discard([object])
   }
 
   /** Those among these whose object is damaged or missing. */
