@@ -17,7 +17,15 @@ import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
 import { borrowProxied } from './proxied-store.ts'
-import { CHANGES, changeBy, PAGE, PAGE_AND_STYLE, UNSEEN_CHANGES } from './site-changes.ts'
+import {
+  CHANGES,
+  changeBy,
+  formerLabel,
+  hostOf,
+  listShown,
+  PAGE_AND_STYLE,
+  UNSEEN_CHANGES,
+} from './site-changes.ts'
 
 type Fault = `the ${'database' | 'bucket'} ${'refuses' | 'is silent'}`
 
@@ -44,25 +52,24 @@ describe(
         const sites = await nodes.publishAll(CHANGES.length, fault)
         for (const [index, { prepare }] of CHANGES.entries()) await prepare?.(nodes, sites[index]!)
         await nodes.settle()
-        const visits = CHANGES.map(({ host = (site: string) => site, what }, index) => ({
-          label: what.includes('at that name') ? sites[index]! : host(sites[index]!),
-          after: host(sites[index]!),
-        }))
-        for (const { label } of visits) for (const [path] of PAGE_AND_STYLE) await nodes.visit(label, path)
+        for (const [index, one] of CHANGES.entries())
+          for (const [path] of PAGE_AND_STYLE) await nodes.visit(formerLabel(one, sites[index]!), path)
         for (const [index, { change }] of CHANGES.entries()) await change(nodes, sites[index]!)
         await nodes.settle()
         await using _outage = await nodes.fail(fault)
-        for (const [index, { what, status, shows = '' }] of CHANGES.entries())
-          for (const [path, coding] of shows.startsWith('<p>') ? PAGE_AND_STYLE : PAGE)
-            for (const [node, response] of (
-              await nodes.visit(visits[index]!.after, path, coding)
-            ).entries()) {
+        for (const [index, one] of CHANGES.entries()) {
+          const { what, status, shows = '', host = (site: string) => site } = one
+          for (const [path, coding] of listShown(one)) {
+            const responses = await nodes.visit(host(sites[index]!), path, coding)
+            for (const [node, response] of responses.entries()) {
               const label = `${what}, node ${node}, ${path}, ${coding}`
               assert.equal(response.status, status, label)
               const isCoded = response.headers['content-encoding'] === 'br'
               const text = isCoded ? brotliDecompressSync(response.body).toString() : response.text
               assert.ok(text.includes(shows), `${label}: ${text.slice(0, 300)}`)
             }
+          }
+        }
       })
 
     for (const { what, prepare, change } of UNSEEN_CHANGES)
@@ -160,7 +167,7 @@ async function startNodes(stack: AsyncDisposableStack) {
     visit: (label: string, path = '/', coding = 'identity') =>
       Promise.all(
         services.map((service) =>
-          sendRequest(service.port, { site: label, path, headers: { 'accept-encoding': coding } }),
+          sendRequest(service.port, { path, headers: { host: hostOf(label), 'accept-encoding': coding } }),
         ),
       ),
 

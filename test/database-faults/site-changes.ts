@@ -1,5 +1,8 @@
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { sha256 } from '../api/content.ts'
+import { domainRow } from '../store/rows.ts'
+import { openStore } from '../store/test-database.ts'
+import { sendRequest } from '../support/http-client.ts'
 import { insertAccount } from '../support/insert-account.ts'
 import { operate } from '../support/operate.ts'
 
@@ -26,6 +29,12 @@ export interface ChangingNodes {
   operate(method: string, path: string, json?: object): Promise<unknown>
   /** Of the page with this text. */
   hashOf(text: string): string
+  /** Visits a site at one node. */
+  visit(label: string): Promise<unknown>
+  /** Adds an active domain of the account. */
+  addDomain(domain: string, site: string): Promise<unknown>
+  /** Gives a site to a new account. */
+  giveAway(site: string, account: string): Promise<unknown>
 }
 
 /** Changes sites by requests to a port of nodes of this database; the contents have what `comment` returns. */
@@ -47,6 +56,17 @@ export async function changeBy(
     },
     operate: (method, path, json) => operate({ port, key: admin }, method, path, json),
     hashOf: (text) => sha256(createPage(text, comment())),
+    visit: (site) => sendRequest(port, { site }),
+    async addDomain(domain, slug) {
+      await using store = await openStore(databaseUrl)
+      const row = domainRow(domain, { accountId: 'publisher', slug, status: 'active', verifiedAt: 1000 })
+      await store.write('durable', {}, (tx) => tx.rows.insert('domains', row))
+    },
+    async giveAway(slug, ownerId) {
+      await insertAccount(databaseUrl, ownerId)
+      await using store = await openStore(databaseUrl)
+      await store.write('durable', {}, (tx) => tx.sites.update(slug, { ownerId }))
+    },
   }
 }
 
@@ -58,8 +78,14 @@ export interface Change {
   status: number
   /** In the response after the change. */
   shows?: string
+  /** The label of the site, or a domain. */
   host?: (site: string) => string
+  /** Of the page that shows the change. */
+  path?: string
 }
+
+const domainOf = (site: string) => `${site}.example.org`
+const ownerOf = (site: string) => `owner of ${site}`
 
 /** All kinds of changes of a site that its visitors see. */
 export const CHANGES: readonly Change[] = [
@@ -73,6 +99,37 @@ export const CHANGES: readonly Change[] = [
     },
     status: 200,
     shows: '<p>three</p>',
+  },
+  {
+    what: 'an update, a visit, and the end of its encodings',
+    async change({ update, visit }, site) {
+      await update(site, 'two')
+      await visit(site)
+    },
+    status: 200,
+    shows: '<p>two</p>',
+  },
+  {
+    what: 'an update, at its domain',
+    prepare: ({ addDomain }, site) => addDomain(domainOf(site), site),
+    change: ({ update }, site) => update(site, 'two'),
+    host: domainOf,
+    status: 200,
+    shows: '<p>two</p>',
+  },
+  {
+    what: 'the end of its domain, at that domain',
+    prepare: ({ addDomain }, site) => addDomain(domainOf(site), site),
+    change: ({ client }, site) => client.removeDomain(domainOf(site)),
+    host: domainOf,
+    status: 404,
+  },
+  {
+    what: 'single-page mode',
+    change: ({ client }, site) => client.setMetadata(site, { spaMode: true }),
+    path: '/no-such-page',
+    status: 200,
+    shows: '<p>one</p>',
   },
   {
     what: 'a new title',
@@ -111,6 +168,13 @@ export const CHANGES: readonly Change[] = [
     change: ({ operate }, site) => operate('DELETE', `sites/${site}/suspension`),
     status: 200,
     shows: '<p>one</p>',
+  },
+  {
+    what: 'the suspension of its owner',
+    prepare: ({ giveAway }, site) => giveAway(site, ownerOf(site)),
+    change: ({ operate }, site) =>
+      operate('PUT', `accounts/${encodeURIComponent(ownerOf(site))}/suspension`, { reason: 'a reason' }),
+    status: 451,
   },
   {
     what: 'a block of its file',
@@ -179,9 +243,26 @@ export const UNSEEN_CHANGES: readonly Pick<Change, 'what' | 'prepare' | 'change'
   },
 ]
 
-/** Paths with codings: those of the page, and of all files. */
-export const PAGE = [
-  ['/', 'identity'],
-  ['/', 'br'],
-] as const
-export const PAGE_AND_STYLE = [...PAGE, ['/style.css', 'identity'], ['/style.css', 'br']] as const
+const CODINGS = ['identity', 'br']
+
+/** Paths with codings of all files. */
+export const PAGE_AND_STYLE = ['/', '/style.css'].flatMap((path) =>
+  CODINGS.map((coding) => [path, coding] as const),
+)
+
+/** Those that show a change. */
+export function listShown({ path = '/', shows = '' }: Change): (readonly [path: string, coding: string])[] {
+  return path === '/' && shows.startsWith('<p>')
+    ? PAGE_AND_STYLE
+    : CODINGS.map((coding) => [path, coding] as const)
+}
+
+/** The name of a host at which every node serves a site. */
+export function hostOf(label: string): string {
+  return label.includes('.') ? label : `${label}.localhost`
+}
+
+/** The label of the site that shows a change, before the change. */
+export function formerLabel({ what, host = (site) => site }: Change, site: string): string {
+  return what.includes('at that name') ? site : host(site)
+}

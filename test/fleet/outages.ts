@@ -6,7 +6,9 @@ import {
   CHANGES,
   type ChangingNodes,
   changeBy,
-  PAGE,
+  formerLabel,
+  hostOf,
+  listShown,
   PAGE_AND_STYLE,
 } from '../database-faults/site-changes.ts'
 import { freePort } from '../tools/port.ts'
@@ -131,9 +133,7 @@ async function changeSites(fleet: Fleet, changing: ChangingNodes): Promise<Expec
     sites.push(slug)
   }
   await pause(SETTLE_MS)
-  const labels = CHANGES.map(({ what, host = (site) => site }, index) =>
-    what.includes('at that name') ? sites[index]! : host(sites[index]!),
-  )
+  const labels = CHANGES.map((one, index) => formerLabel(one, sites[index]!))
   for (const node of fleet.nodes)
     for (const label of labels)
       for (const [path, coding] of PAGE_AND_STYLE)
@@ -141,12 +141,11 @@ async function changeSites(fleet: Fleet, changing: ChangingNodes): Promise<Expec
           await visit(node, { label, path, coding })
   for (const [index, { change }] of CHANGES.entries()) await change(changing, sites[index]!)
   await pause(SETTLE_MS)
-  return CHANGES.flatMap(({ what, status, shows = '', host = (site) => site }, index) =>
-    (shows.startsWith('<p>') ? PAGE_AND_STYLE : PAGE).map(([path, coding]) => ({
-      ...{ what, path, coding, status, shows },
-      label: host(sites[index]!),
-    })),
-  )
+  return CHANGES.flatMap((one, index) => {
+    const { what, status, shows = '', host = (site) => site } = one
+    const label = host(sites[index]!)
+    return listShown(one).map(([path, coding]) => ({ what, path, coding, status, shows, label }))
+  })
 }
 
 interface Visits {
@@ -207,7 +206,7 @@ async function visit(
   { port, agent }: FleetNode,
   { label, path, coding }: Pick<ExpectedPage, 'label' | 'path' | 'coding'>,
 ): Promise<{ status: number; text: string }> {
-  const headers = { host: `${label}.localhost`, 'accept-encoding': coding }
+  const headers = { host: hostOf(label), 'accept-encoding': coding }
   const signal = AbortSignal.timeout(MAX_REQUEST_MS)
   const outgoing = request({ host: '127.0.0.1', port, path, agent, headers, signal })
   try {
