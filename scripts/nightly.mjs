@@ -34,6 +34,14 @@ const RUNS = {
   faults: { args: ['test/faults/main.ts'], shows: '50 power cuts, 300 kills, and each control' },
   fleet: { args: ['test/fleet/main.ts', '--minutes', '10'], shows: 'ten minutes of faults in a fleet' },
   failovers: { args: ['test/fleet/main.ts', 'failovers'], shows: '20 promotions of the standby' },
+  outages: {
+    args: ['test/fleet/main.ts', 'outages'],
+    shows: 'warm sites after each kind of change in outages of the database and of the bucket',
+  },
+  standby: {
+    args: ['test/fleet/main.ts', 'standby'],
+    shows: 'reads and sign-in while accounts publish into a standby that does not answer',
+  },
   rolling: { args: ['test/fleet/main.ts', 'rolling'], shows: 'a rolling upgrade under 100,000 visits' },
   move: { args: ['test/fleet/main.ts', 'move'], shows: '10,000 sites into a fleet and back' },
   kills: { args: ['test/fleet/main.ts', 'kills'], shows: 'a kill at each event of a publish' },

@@ -5,7 +5,6 @@ import type {
   KeyRevokedResponse,
   KeySummary,
 } from '../../protocol/api/keys.schema.ts'
-import type { Access } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
@@ -20,7 +19,6 @@ import type { NamedKey } from '../store/tables/keys.ts'
 import { assertMayCreateAdminKey } from './administrators.ts'
 import {
   assertNotBeingDeleted,
-  assertPermitted,
   type Caller,
   FULL_GRANT,
   type Grant,
@@ -64,8 +62,8 @@ export class NamedKeys extends Component<Pick<Parts, 'store' | 'clock'>> {
   #uses = 0
 
   /** Undefined when the key is invalid. UNAUTHORIZED when it has expired. */
-  async find(apiKey: string): Promise<KeyCaller | undefined> {
-    const found = await this.parts.store.read.keys.find(hashToken(apiKey))
+  async find(apiKey: string, queries = this.parts.store.read): Promise<KeyCaller | undefined> {
+    const found = await queries.keys.find(hashToken(apiKey))
     if (!found) return undefined
     const { account, key } = found
     if (key === null) return { account, keyHash: account.keyHash!, grant: FULL_GRANT }
@@ -75,10 +73,6 @@ export class NamedKeys extends Component<Pick<Parts, 'store' | 'clock'>> {
       this.#recordUse(key.keyHash, now)
     const { keyHash, scope, sites, expiresAt } = key
     return { account, keyHash, grant: { scope, sites, expiresAt } }
-  }
-
-  assertPermitted(caller: Caller, access: Access, slug?: string): Promise<void> {
-    return assertPermitted(this.parts.store.read, caller, access, slug)
   }
 
   /** Keys that the account created by name, newest first. */

@@ -70,8 +70,8 @@ export class RateLimits extends Component<LimitsParts> {
   readonly #hash = memoize((key) => this.#networks.sign([key]), { maxEntries: 10_000, maxKeyLength: 200 })
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
 
-  /** A changed plan applies from the next request. */
-  async charge(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
+  /** A changed plan applies from the next request. `isPatient`: waits for the store as long as a write. */
+  async charge(caller: Caller, kind: LimitKind, isPatient = false): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
     const by = caller.ofOtherPage ? 'pages' : 'networks'
     const shared = kind === 'sign-in' ? `sign-in of ${by}:${shortenAddress(caller.address)}` : undefined
@@ -84,7 +84,11 @@ export class RateLimits extends Component<LimitsParts> {
       return this.#toStatus(limit, limit + 1, window)
     }
     const add = (one: string) =>
-      this.parts.store.execute('unread', ({ counters }) => counters.add(this.#toStored(caller, one), window))
+      this.parts.store.execute(
+        'unread',
+        ({ counters }) => counters.add(this.#toStored(caller, one), window),
+        isPatient,
+      )
     const exhaust = (one: string) =>
       this.#exhausted.size < MAX_EXHAUSTED_CALLERS && this.#exhausted.set(one, 0)
     let count = await add(key)

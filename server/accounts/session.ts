@@ -33,8 +33,11 @@ export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
     })
   }
 
-  find(token: string): Promise<{ account: Account; createdAt: number } | undefined> {
-    return this.parts.store.read.signIns.session(hashToken(token), this.parts.clock())
+  find(
+    token: string,
+    queries = this.parts.store.read,
+  ): Promise<{ account: Account; createdAt: number } | undefined> {
+    return queries.signIns.session(hashToken(token), this.parts.clock())
   }
 
   /** Newest first; `token` marks the caller's own session. */

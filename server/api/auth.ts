@@ -8,6 +8,7 @@ import { isPrivateUrl } from '../../protocol/private-url.ts'
 import { assertRecentSignIn, mayAdminister } from '../accounts/administrators.ts'
 import {
   assertAccountNotSuspended,
+  assertPermitted as assertKeyPermitted,
   type Caller,
   FULL_GRANT,
   requireAccount,
@@ -22,6 +23,8 @@ import type { MissLimiter } from '../lib/miss-limiter.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { hashToken, isApiKey } from '../lib/tokens.ts'
 import type { PublishQueue } from '../publish/publish-queue.ts'
+import type { Queries } from '../store/queries.ts'
+import type { Store } from '../store/store.ts'
 import { readCookie } from './cookies.ts'
 import { unknownEndpoint } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
@@ -33,6 +36,8 @@ declare module 'fastify' {
     /** Whether the request has not been charged yet, and is charged unless its handler runs. */
     isUncharged: boolean
     admission: { credential: Credential; at: number } | undefined
+    /** When its caller was admitted, on a clock that is never set. */
+    admittedAt: number
     /**
      * Rejects when the credential of the caller has ended, or permits less, since it was checked. For a handler that
      * reads a body itself, before it changes anything.
@@ -69,6 +74,7 @@ const MAX_QUERY_PARAMETERS = 40
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 interface AdmissionOptions {
+  store: Store
   namedKeys: NamedKeys
   sessions: Sessions
   programs: Programs
@@ -163,10 +169,15 @@ async function admitUncounted(
 
 /** Checks the credential before the handler, and charges a request that does not reach one that would. */
 function completeAdmission(app: FastifyInstance, { limits, publishQueue }: AdmissionOptions): void {
+  app.decorateRequest('admittedAt', 0)
+  app.addHook('onRequest', async (request) => {
+    request.admittedAt = performance.now()
+  })
   app.addHook('preHandler', async (request) => {
     await request.confirmCaller()
+    const { caller, admittedAt, routeOptions } = request
     // Others have come since its head arrived.
-    if (request.routeOptions.config.accepts) publishQueue.assertRoom(request.caller)
+    if (routeOptions.config.accepts) publishQueue.assertRoom(caller, performance.now() - admittedAt)
     request.isUncharged = false
   })
   // A body that cannot be read does not reach a handler that would charge it, or end the credential.
@@ -195,10 +206,12 @@ function anonymousCaller(request: FastifyRequest, address: string): Caller {
   }
 }
 
-async function assertPermitted(
-  request: FastifyRequest,
-  { clock, namedKeys }: AdmissionOptions,
-): Promise<void> {
+/** What changes something waits for a connection as long as its write: otherwise a busy moment would refuse it. */
+export function queriesFor({ method }: Pick<FastifyRequest, 'method'>, store: Store): Queries {
+  return SAFE_METHODS.has(method) ? store.read : store.patient
+}
+
+async function assertPermitted(request: FastifyRequest, { clock, store }: AdmissionOptions): Promise<void> {
   const { caller, routeOptions } = request
   const { access, accepts, auth = 'required' } = routeOptions.config
   if (access === 'public') return
@@ -209,7 +222,8 @@ async function assertPermitted(
   if (caller.account && !isAllowedWhileSuspended(request)) assertAccountNotSuspended(caller.account)
   // A direct upload may have the name of its file in its path, and that of its site in the query.
   const byName = accepts !== undefined && slug?.includes('.')
-  await namedKeys.assertPermitted(caller, byName ? { ...access!, byName } : access!, slug)
+  const queries = queriesFor(request, store)
+  await assertKeyPermitted(queries, caller, byName ? { ...access!, byName } : access!, slug)
 }
 
 /** Some libraries parse a query in quadratic time. */
@@ -270,13 +284,15 @@ async function authenticate(
 }
 
 async function findCaller(
-  { routeOptions: { config } }: FastifyRequest,
+  request: FastifyRequest,
   { kind, value }: Credential,
-  { namedKeys, programs, sessions }: AdmissionOptions,
+  { namedKeys, programs, sessions, store }: AdmissionOptions,
 ): Promise<Partial<Caller> | undefined> {
+  const { config } = request.routeOptions
+  const queries = queriesFor(request, store)
   if (kind === 'key')
-    return config.programs && !isApiKey(value) ? programs.find(value) : namedKeys.find(value)
-  const session = await sessions.find(value)
+    return config.programs && !isApiKey(value) ? programs.find(value) : namedKeys.find(value, queries)
+  const session = await sessions.find(value, queries)
   if (!session) return undefined
   const { account, createdAt: signedInAt } = session
   return { account, signedInAt, signedInWith: 'dashboard', grant: FULL_GRANT }
@@ -301,7 +317,7 @@ async function chargeRequest(
 ): Promise<void> {
   request.isUncharged = false
   const { caller } = request
-  const status = await limits.charge(caller, kind)
+  const status = await limits.charge(caller, kind, kind === 'api' && !SAFE_METHODS.has(request.method))
   setRateLimitHeaders(reply, status)
   assertAdmitted(caller, kind, status)
 }

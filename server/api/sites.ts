@@ -1,6 +1,6 @@
 import type { preHandlerAsyncHookHandler } from 'fastify'
 import type { Services } from '../services.ts'
-import { charge, SAFE_METHODS } from './auth.ts'
+import { charge, queriesFor } from './auth.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
 const DEFAULT_PAGE_SIZE = 50
@@ -34,9 +34,9 @@ export function siteHandlers(services: Services) {
 
 /** Requests with a former name of a site are about the site of today. */
 export function followRenames({ names, store }: Services): preHandlerAsyncHookHandler {
-  return async ({ params, method }) => {
-    const named = params as { slug: string }
-    named.slug = await names.current(named.slug, SAFE_METHODS.has(method) ? store.read : store.patient)
+  return async (request) => {
+    const named = request.params as { slug: string }
+    named.slug = await names.current(named.slug, queriesFor(request, store))
   }
 }
 

@@ -48,12 +48,16 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     options.metrics.addRead('slipway_publishes_waiting', () => this.#waiting.size)
   }
 
-  /** UNAVAILABLE when a new publish would wait too long: then it does not begin. */
-  assertRoom(caller: Publisher): void {
+  /**
+   * UNAVAILABLE when a new publish would wait too long: then it does not begin. Reads that began to wait before the publish
+   * was admitted do not matter: it has waited with them.
+   */
+  assertRoom(caller: Publisher, sinceAdmittedMs = Number.POSITIVE_INFINITY): void {
     const { readWaitMs, timeouts } = this.parts
     const key = shareKey(caller)
     const mayRun = this.#limiter.canRun(key) || this.#mayWait(key, 'new')
-    if (!mayRun || readWaitMs() > READ_WAIT_SHARE * timeouts.acquire) throw this.#refuse()
+    const waitedMs = Math.min(readWaitMs(), sinceAdmittedMs)
+    if (!mayRun || waitedMs > READ_WAIT_SHARE * timeouts.acquire) throw this.#refuse()
   }
 
   /** A new publish leaves the queue when its client disconnects. */

@@ -80,7 +80,7 @@ export function deleteInSteps(
 export interface Store extends AsyncDisposable {
   readonly read: Queries
 
-  /** As `read`, but waits for others as long as a write does: for publishes, which a process has admitted. */
+  /** As `read`, but waits for others as long as a write does: for what changes something, such as a publish. */
   readonly patient: Queries
 
   /** As `patient`, and reads what is committed, whether it is flushed or not: for what a later write depends on. */
@@ -93,9 +93,14 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Executes one statement that writes and is correct independently of concurrent writes, such as adding to a counter:
-   * the same as a `write` without a scope, in one message when it is relaxed.
+   * the same as a `write` without a scope, in one message when it is relaxed. Then it waits for others as a read does, or
+   * as `patient`.
    */
-  execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T>
+  execute<T>(
+    durability: Durability,
+    statement: (queries: Queries) => Promise<T>,
+    isPatient?: boolean,
+  ): Promise<T>
 
   /**
    * Calls `listener` with the changed slugs and domains: for changes of this process (`own`) before `write`

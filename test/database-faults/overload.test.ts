@@ -7,6 +7,7 @@ import { parseConnectionUrl } from '../../server/store/postgres/connection-url.t
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { HeldRequest, sendRequest } from '../support/http-client.ts'
+import { insertAccount } from '../support/insert-account.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
@@ -134,7 +135,7 @@ test(
 const ACQUIRE_MS = 300
 
 test(
-  'a publish that was admitted waits for reads longer than a visit, and one whose body arrives while reads wait is refused',
+  'a publish waits for its key, its charge and its reads longer than a visit, and one whose body arrives while reads wait is refused',
   requires('postgres'),
   async () => {
     await using stack = new AsyncDisposableStack()
@@ -145,6 +146,7 @@ test(
     const { port, service, client } = running
     const files = [{ path: 'index.html', content: 'hello' }]
     const { slug, claimToken } = await client().publishContents({ files })
+    const key = await insertAccount(database.url, 'ann')
     const { upload } = await client().create({
       files: [{ path: 'index.html', size: 5, contentType: 'text/html' }],
     })
@@ -185,9 +187,16 @@ test(
     await waitFor(
       () => service.metrics.read()['slipway_store_pool_connections{state="used"}'] === MAX_CONNECTIONS,
     )
-    const admitted = Promise.all([first.finish(), sendRequest(port, target)])
+    const post = {
+      ...{ method: 'POST', path: '/api/v1/publish', body: JSON.stringify({ files }) },
+      headers: { 'Content-Type': 'application/json' },
+    }
+    const withKey = { ...post, headers: { ...post.headers, Authorization: `Bearer ${key}` } }
+    const admitted = Promise.all(
+      [withKey, post].map((one) => sendRequest(port, one)).concat(first.finish(), sendRequest(port, target)),
+    )
     admitted.catch(() => undefined)
-    await untilWaiting(2)
+    await untilWaiting(4)
     assert.equal(await visit('no-such-site'), 503)
     const isRefused = second.finish().then(
       ({ status }) => status === 503,
@@ -196,14 +205,17 @@ test(
     /** Reads of jobs may wait as well; these are refused before a later visit is. */
     const untilAnotherWaits = async () => {
       do {
-        await untilWaiting(3)
+        await untilWaiting(5)
         await visit('no-such-site')
-      } while (!isWaiting(3))
+      } while (!isWaiting(5))
       return false
     }
     assert.ok(await Promise.race([isRefused, untilAnotherWaits().catch(() => false)]))
     await holder.query('rollback')
-    for (const { status } of await admitted) assert.equal(status, 200)
+    assert.deepEqual(
+      (await admitted).map(({ status }) => status),
+      [201, 201, 200, 200],
+    )
     await blocked
   },
 )

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { DEADLINES } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
-import { siteRow } from '../store/rows.ts'
+import { lockKey } from '../../server/store/postgres/writer.ts'
+import { accountRow, siteRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { pluck } from '../support/pluck.ts'
 import { startTestService } from '../support/service.ts'
@@ -19,6 +20,8 @@ const DELAY_MS = HOUR_MS
 
 /** After which a commit counts as one that hangs. */
 const HANG_MS = 100
+
+const MAX_LOCK_WAITS = 2
 
 /** Those of the pool, that of the change feed, and one for queries of the test. */
 const MAX_SESSIONS = 10
@@ -108,3 +111,35 @@ test('a row that another program locks stops only the writes of that row', requi
   await waiting
   assert.equal((await store.read.sites.find('locked'))!.title, 'own')
 })
+
+test(
+  'writes that wait for sites that another node changes leave connections for everything else',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, url, run } = await openProxied(stack)
+    const sites = Array.from({ length: 12 }, (_, number) => `site-${number}`)
+    const set = (slug: string) =>
+      store.write('durable', { site: slug }, (tx) => tx.sites.update(slug, { title: 'own' }))
+    for (const slug of [...sites, 'free'])
+      await store.write('relaxed', {}, (tx) => tx.sites.insert(siteRow(slug)))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    stack.defer(() => other.end())
+    const locks = sites.map((slug) => `select pg_advisory_xact_lock(${lockKey('site', slug)})`)
+    await other.query(['begin', ...locks].join(';'))
+    const waiting = Promise.all(sites.map(set))
+    const findWaiting = () =>
+      run(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and clock_timestamp() - query_start > interval '${HANG_MS} ms'`)
+    await waitFor(async () => (await findWaiting()).length === MAX_LOCK_WAITS)
+    await set('free')
+    assert.equal((await store.read.sites.find('free'))!.title, 'own')
+    assert.equal(await store.execute('unread', ({ counters }) => counters.add('charge', 0)), 1)
+    await store.write('available', { account: 'ann' }, (tx) => tx.rows.insert('accounts', accountRow('ann')))
+    assert.equal((await findWaiting()).length, MAX_LOCK_WAITS)
+    await other.query('commit')
+    await waiting
+    for (const slug of sites) assert.equal((await store.read.sites.find(slug))!.title, 'own')
+  },
+)

@@ -50,9 +50,9 @@ export function recordSites(seen: Set<string>): Wrap {
       seen.add(findCaller())
       return store.write(durability, scope, work)
     },
-    execute: (durability, statement) => {
+    execute: (durability, ...given) => {
       seen.add(findCaller())
-      return store.execute(durability, statement)
+      return store.execute(durability, ...given)
     },
   })
 }

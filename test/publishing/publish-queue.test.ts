@@ -40,9 +40,9 @@ function openQueue({ timeoutMs = TIMEOUT_MS } = {}) {
     ends.shift()!()
     await turn()
   }
-  const hasRoom = (address = 'another') => {
+  const hasRoom = (address = 'another', sinceAdmittedMs?: number) => {
     try {
-      queue.assertRoom({ account: undefined, address })
+      queue.assertRoom({ account: undefined, address }, sinceAdmittedMs)
       return true
     } catch {
       return false
@@ -76,6 +76,8 @@ test('publishes are refused while reads of the database wait for more than a qua
   ] as const) {
     time.readWaitMs = waitMs
     assert.equal(hasRoom(), expected)
+    assert.equal(hasRoom('another', 201), expected)
+    assert.ok(hasRoom('another', 200), 'it has waited with these reads')
   }
 })
 

@@ -31,9 +31,9 @@ export class WatchedStore {
         this.#assertAvailable()
         return real.write(durability, scope, work)
       },
-      execute: (durability, statement) => {
+      execute: (durability, ...given) => {
         this.#assertAvailable()
-        return real.execute(durability, statement)
+        return real.execute(durability, ...given)
       },
       onChange: (forget) => real.onChange(forget),
       pollChanges: () => real.pollChanges(),

@@ -30,7 +30,7 @@ export function observeStore(store: Store, telemetry: Telemetry): Store {
     ...store,
     read: Object.fromEntries(groups) as Queries,
     write: (durability, scope, work) => observeWrite(write, () => store.write(durability, scope, work)),
-    execute: (durability, statement) => observeWrite(write, () => store.execute(durability, statement)),
+    execute: (...given) => observeWrite(write, () => store.execute(...given)),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

@@ -76,7 +76,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     newest: patient,
     clock: () => feed.now(),
     write: (durability, scope, work) => writer.write(durability, scope, work),
-    execute: (durability, statement) => writer.execute(durability, statement),
+    execute: (...given) => writer.execute(...given),
     onChange: (forget) => void listeners.add(forget),
     pollChanges: () => feed.poll().catch(translateError),
     silenceMs: () => feed.silenceMs(),

@@ -12,7 +12,7 @@ import { ChangeSet, type Durability, isDurable, type WriteScope, type WriteTrans
 import type { ChangeFeed, ChangeHints } from './change-feed.ts'
 import type { Connection, Query } from './client.ts'
 import type { Use } from './connection-uses.ts'
-import { isRepeatable, translateError } from './errors.ts'
+import { isLockTimeout, isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
 import type { PrimaryPool } from './pool.ts'
 
@@ -29,6 +29,12 @@ interface WriterOptions {
 /** A statement ends on the server, which also frees its locks, and here somewhat later. */
 const STATEMENT_MARGIN_MS = 1000
 
+/** For locks that other processes hold, with a connection that others do not wait for. */
+const SHORT_LOCK_MS = 20
+
+/** Connections of a process on which writes wait longer for locks: others stay for writes that need not. */
+const MAX_LOCK_WAITS = 2
+
 const MAX_ATTEMPTS = 5
 
 /** Maximum random pause before the second attempt; it grows by this for each further one. */
@@ -36,19 +42,16 @@ const MAX_RETRY_PAUSE_MS = 20
 
 /**
  * Writes to the primary. A transaction takes the locks of its scope in the message that begins it, after those of this
- * process with a common name, so that only one of these holds a connection. What the server rolled back after a deadlock
- * or a serialization failure is repeated; a commit whose answer is lost never is. While the server does not confirm
- * commits, durable writes are rejected before they begin.
+ * process with a common name, so that only one of these holds a connection; while other processes hold the locks, at most
+ * two of this one do. What the server rolled back after a deadlock or a serialization failure is repeated; a commit whose
+ * answer is lost never is. While the server does not confirm commits, durable writes are rejected before they begin.
  */
 export class Writer extends Component<WriterOptions> {
   readonly #writing = new Set<Promise<unknown>>()
-  /** Each commits without waiting for the disk. */
-  readonly #statements = createQueries(
-    createKysely((query) =>
-      this.parts.pool.use((connection) => this.#executeRelaxed(connection, query), 'statement'),
-    ),
-  )
+  readonly #statements = this.#createStatements('acquire')
+  readonly #patientStatements = this.#createStatements('queue')
   readonly #turns = new Turns()
+  #lockWaits = 0
 
   write<T>(
     durability: Durability,
@@ -60,10 +63,10 @@ export class Writer extends Component<WriterOptions> {
     return this.#track(async () => {
       const { signal } = this.parts.commits
       const wait = { timeoutMs: timeouts.queue, signal: durability === 'durable' ? signal : undefined }
-      const { result, changed } = await this.#turns.run(locks, wait, (extend) =>
-        this.#repeat(() => {
+      const { result, changed } = await this.#turns.run(locks, wait, (extend) => {
+        const attempt = async (isShort: boolean) => {
           const commit = this.#commitFor(durability)
-          const begin = beginMessage(commit, locks, timeouts)
+          const begin = beginMessage(commit, locks, timeouts, isShort)
           return pool.use(
             async (connection) => {
               try {
@@ -76,8 +79,15 @@ export class Writer extends Component<WriterOptions> {
             USES[commit],
             { signal: wait.signal },
           )
-        }),
-      )
+        }
+        return this.#repeat(() =>
+          attempt(true).catch((error: unknown) => {
+            if (!(error instanceof LockedError)) throw error
+            const place = `lock wait ${this.#lockWaits++ % MAX_LOCK_WAITS}`
+            return this.#turns.run([place], wait, () => attempt(false))
+          }),
+        )
+      })
       if (changed.size > 0) {
         hints.send()
         await notify(changed, true)
@@ -88,13 +98,28 @@ export class Writer extends Component<WriterOptions> {
   }
 
   /** Only with a message of its own, a commit that waits for the standby differs from a lock. */
-  execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T> {
+  execute<T>(
+    durability: Durability,
+    statement: (queries: Queries) => Promise<T>,
+    isPatient = false,
+  ): Promise<T> {
     if (isDurable(durability)) return this.write(durability, {}, statement)
-    return this.#track(() => this.#repeat(() => statement(this.#statements)))
+    const statements = isPatient ? this.#patientStatements : this.#statements
+    return this.#track(() => this.#repeat(() => statement(statements)))
   }
 
   async settled(): Promise<void> {
     await Promise.allSettled(this.#writing)
+  }
+
+  /** Each commits without waiting for the disk. */
+  #createStatements(wait: 'acquire' | 'queue'): Queries {
+    const limits = { timeoutMs: this.parts.timeouts[wait] }
+    return createQueries(
+      createKysely((query) =>
+        this.parts.pool.use((connection) => this.#executeRelaxed(connection, query), 'statement', limits),
+      ),
+    )
   }
 
   /** UNAVAILABLE for a durable write while the server does not confirm commits. */
@@ -160,7 +185,11 @@ export class Writer extends Component<WriterOptions> {
     let xid: string | undefined
     try {
       // A message that fails at a lock leaves a transaction, too.
-      const begun = await query({ text: begin.text }, begin.mayWait ? statementMs : timeouts.read)
+      const begun = await query({ text: begin.text }, begin.mayWait ? statementMs : timeouts.read).catch(
+        (error: unknown) => {
+          throw begin.isShort && isLockTimeout(error) ? new LockedError() : error
+        },
+      )
       const queries = createQueries(createKysely((statement) => query(statement, statementMs)))
       const notifyChanged: WriteTransaction['notifyChanged'] = async (name, effect) =>
         changed.add(name, effect)
@@ -191,6 +220,9 @@ export class Writer extends Component<WriterOptions> {
   }
 }
 
+/** Another process holds a lock of the scope for longer than `SHORT_LOCK_MS`. */
+class LockedError extends Error {}
+
 /** A commit without a record in the log of the server does not wait for the standby. */
 const REPLICATED =
   "begin;set local synchronous_commit = on;select pg_logical_emit_message(true, 'slipway', '');commit"
@@ -204,6 +236,7 @@ interface Begin {
   text: string
   commit: Commit
   mayWait: boolean
+  isShort: boolean
 }
 
 /**
@@ -215,17 +248,19 @@ function beginMessage(
   commit: Commit,
   locks: readonly string[],
   { statement, lock }: Deadlines['database'],
+  isShort: boolean,
 ): Begin {
   const text = [
     'begin',
     `set local synchronous_commit = ${commit}`,
     `set local statement_timeout = ${statement}`,
-    `set local lock_timeout = ${lock}`,
+    `set local lock_timeout = ${isShort ? Math.min(SHORT_LOCK_MS, lock) : lock}`,
     `set local idle_in_transaction_session_timeout = ${statement + STATEMENT_MARGIN_MS}`,
     ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
+    `set local lock_timeout = ${lock}`,
     'select pg_current_xact_id()::text as xid',
   ].join(';')
-  return { text, commit, mayWait: locks.length > 0 }
+  return { text, commit, mayWait: locks.length > 0, isShort }
 }
 
 /** The keys of the locks of a scope, each once and in one order. */
