@@ -78,7 +78,8 @@ export function checkOut(commit: string, folder: string): { path: string; commit
   run('tar', ['-xf', `${path}.tar`], path)
   const lock = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8')
   if (lock(path) === lock(ROOT)) symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'))
-  else run('npm', ['ci', '--no-audit', '--no-fund'], path)
+  // Not `npm ci`, which refuses the lock files of old commits.
+  else run('npm', ['install', '--no-audit', '--no-fund'], path)
   run(process.execPath, ['scripts/build-now.mjs'], path)
   return { path, commit: run('git', ['rev-parse', '--short', commit], ROOT) }
 }

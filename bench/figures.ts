@@ -1,10 +1,13 @@
+/** A maximum or a minimum. */
+export type Target = number | { atLeast: number }
+
 /** One line of the result: the measurement, its value and its target. */
 export interface Figure {
   name: string
   value: number
   unit: 'ms' | 'µs' | 'bytes' | 'kB' | 'MB' | 'times' | 'requests' | '% of a core' | 'a second' | 'a publish'
-  /** The maximum; undefined for figures without a target. */
-  target?: number
+  /** Undefined for figures without one. */
+  target?: Target
   /** All rounds, in order. */
   rounds?: number[]
 }
@@ -47,7 +50,7 @@ export function figure(
   name: string,
   unit: Figure['unit'],
   rounds: readonly number[],
-  target?: number,
+  target?: Target,
 ): Figure {
   return {
     name,
@@ -62,8 +65,8 @@ interface Comparison {
   unit: Figure['unit']
   /** What the two are measured on. */
   names: readonly [base: string, other: string]
-  /** Maximum of the second to the first. */
-  target: number
+  /** Maximum of the second to the first, for all or for each value. */
+  target: number | Readonly<Record<string, number | undefined>>
 }
 
 /** For each value that is measured on two things in each round: its medians, and that of the ratios. */
@@ -75,6 +78,7 @@ export function compareEach<K extends string>(
   return Object.entries<string>(measured).flatMap(([name, what]) => {
     const key = name as K
     const ratios = rounds.map(([base, other]) => other[key] / base[key])
+    const limit = typeof target === 'number' ? target : target[key]
     return [
       figure(
         `${what}: ${names[0]}`,
@@ -86,7 +90,7 @@ export function compareEach<K extends string>(
         unit,
         rounds.map(([, other]) => other[key]),
       ),
-      figure('the second, relative to the first', 'times', ratios, target),
+      figure(`${what}: ${names[1]}, relative to ${names[0]}`, 'times', ratios, limit),
     ]
   })
 }
@@ -96,14 +100,23 @@ export function table(figures: readonly Figure[]): string {
   const rows = figures.map(({ name, value, unit, target, rounds }) => [
     name,
     `${formatFigure(value)} ${unit}`,
-    target === undefined ? '' : `${formatFigure(target)} ${unit}`,
-    target === undefined ? '' : value <= target ? 'yes' : 'no',
+    target === undefined ? '' : `${formatTarget(target)} ${unit}`,
+    target === undefined ? '' : isMet(value, target) ? 'yes' : '**no**',
     rounds && rounds.length > 1
       ? `${formatFigure(Math.min(...rounds))} to ${formatFigure(Math.max(...rounds))}`
       : '',
   ])
-  const lines = [['what', 'median', 'at most', 'met', 'rounds'], ['---', '---', '---', '---', '---'], ...rows]
+  const lines = [['what', 'median', 'target', 'met', 'rounds'], ['---', '---', '---', '---', '---'], ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+function formatTarget(target: Target): string {
+  if (typeof target === 'number') return `at most ${formatFigure(target)}`
+  return `at least ${formatFigure(target.atLeast)}`
+}
+
+function isMet(value: number, target: Target): boolean {
+  return typeof target === 'number' ? value <= target : value >= target.atLeast
 }
 
 function formatFigure(value: number): string {

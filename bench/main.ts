@@ -135,5 +135,5 @@ function writePages(all: typeof results): void {
 function machine(): string {
   const [cpu] = cpus()
   const day = new Date().toISOString().slice(0, 10)
-  return `\`npm run bench\` on ${day}: ${cpus().length} cores (${cpu!.model.trim()}), Node ${process.versions.node}.`
+  return `\`npm run bench\`${values.quick ? ' with `--quick`' : ''} on ${day}: ${cpus().length} cores (${cpu!.model.trim()}), Node ${process.versions.node}.`
 }

@@ -27,7 +27,7 @@ const BYTES = 1024
 const ROUNDS = 15
 const LOOKUPS_PER_ROUND = 40
 
-const MAX_RATIO = 1.3
+const MAX_RATIO = 1.2
 
 const MEASURED = {
   stage: 'stage 1,000 files',

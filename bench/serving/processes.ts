@@ -15,6 +15,12 @@ export function threadSeconds(pid: number): number {
   return readdirSync(folder).reduce((sum, thread) => sum + read(thread), 0) / 1e9
 }
 
+/** CPU seconds of the children of this process that have ended, in ticks of 10 ms. */
+export function childrenSeconds(): number {
+  const fields = readStat(process.pid)
+  return (Number(fields[13]) + Number(fields[14])) / 100
+}
+
 /**
  * Samples a process's resident memory every 20 ms; reports the peak beyond the first sample, in MB (10^6
  * bytes).

@@ -7,7 +7,7 @@ import { chart } from '../serving/chart.ts'
 import { type Line, lineTable } from '../serving/figures.ts'
 import { type Result, type RunLengths, runRounds } from '../serving/rounds.ts'
 import { WRK_CORE } from '../serving/server.ts'
-import { caddyLines, circumstances, failures, worksTable } from '../serving/table.ts'
+import { circumstances, failures, peerLines, worksTable } from '../serving/table.ts'
 import { manyNames } from './names.ts'
 import { profile } from './profile.ts'
 import { type Stage, setStage } from './stage.ts'
@@ -41,7 +41,7 @@ export const tls: Measurement = {
     if (profiled) return await profile(scratch.path, stage, works)
     const many = await namesLines(stage)
     const results = await runRounds({ works, servers: stage.servers, lengths })
-    return report(lengths, results, [...caddyLines(results), ...many])
+    return report(lengths, results, [...peerLines(results), ...many])
   },
 }
 
