@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { comparing } from './compare.ts'
 import { dashboard } from './dashboard/dashboard.ts'
+import { earlier } from './earlier.ts'
 import { type Figure, type Report, table } from './figures.ts'
 import { costs } from './fleet/costs.ts'
 import { engines } from './fleet/engines.ts'
@@ -33,6 +34,7 @@ const MEASUREMENTS = [
   publishing,
   oneFile,
   comparing,
+  earlier,
   secrets,
   watching,
   programs,

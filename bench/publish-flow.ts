@@ -24,20 +24,27 @@ export interface Site {
   claimToken: string
 }
 
+const TYPES = {
+  html: 'text/html; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
+  bin: 'application/octet-stream',
+}
+
 const PARALLEL = 16
 const agent = new http.Agent({ keepAlive: true, maxSockets: PARALLEL })
 
-/** A site of `files` files of `bytes` random hex characters, like the output of a build. */
-export function makeContent(files: number, bytes: number): Content {
+/** A site of `files` files of `bytes` random hex characters, like the output of a build; `bin` gets no encodings. */
+export function makeContent(files: number, bytes: number, type: 'txt' | 'bin' = 'txt'): Content {
   const content: Content = new Map([['index.html', page()]])
   for (let index = 1; index < files; index++)
-    content.set(`assets/${index % 50}/file-${index}.txt`, noise(bytes))
+    content.set(`assets/${index % 50}/file-${index}.${type}`, noise(bytes))
   return content
 }
 
 /** Changes one file. */
 export function touch(content: Content, bytes: number): void {
-  content.set('assets/1/file-1.txt', noise(bytes))
+  const [, path] = content.keys()
+  content.set(path!, noise(bytes))
 }
 
 /** Publishes a new site through the HTTP API alone, including hashing, and times it; anonymous without `headers`. */
@@ -113,24 +120,33 @@ interface Started {
 }
 
 async function finish(plan: UpdateResponse, { content, create, clock, headers }: Started): Promise<Phases> {
-  const queue = [...plan.upload.uploads]
+  await uploadAll(plan, content)
+  const upload = clock.lap()
+  await finalize(plan, headers)
+  return { create, upload, finalize: clock.lap(), total: clock.total() }
+}
+
+/** The second step of a publish. */
+export async function uploadAll({ upload }: UpdateResponse, content: Content): Promise<void> {
+  const queue = [...upload.uploads]
   const worker = async () => {
     for (let next = queue.pop(); next; next = queue.pop()) {
       await send(next.method, next.url, next.headers, content.get(next.path)!)
     }
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, worker))
-  const upload = clock.lap()
-  const { finalizeUrl, versionId } = plan.upload
-  await json<FinalizeResponse>('POST', finalizeUrl, { versionId }, headers)
-  return { create, upload, finalize: clock.lap(), total: clock.total() }
+}
+
+/** The last step of a publish. */
+export function finalize({ upload }: UpdateResponse, headers: Headers = {}): Promise<FinalizeResponse> {
+  return json('POST', upload.finalizeUrl, { versionId: upload.versionId }, headers)
 }
 
 function manifest(content: Content) {
   return [...content].map(([path, bytes]) => ({
     path,
     size: bytes.length,
-    contentType: path.endsWith('.html') ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8',
+    contentType: TYPES[path.split('.').at(-1) as keyof typeof TYPES],
     hash: createHash('sha256').update(bytes).digest('hex'),
   }))
 }

@@ -20,6 +20,8 @@ export interface ServerProcess extends AsyncDisposable {
 interface Options {
   /** Another one than the server of this tree, with the same settings. */
   program?: string
+  /** Whether the program is of a commit without quotas. */
+  isOld?: boolean
   /** Environment variables without `SLIPWAY_`. */
   settings?: Record<string, string>
   /** The core it is pinned to, where `taskset` is available. */
@@ -44,7 +46,7 @@ const NO_QUOTAS = Object.fromEntries(
 
 export async function startServer(
   data: string,
-  { program = join(ROOT, SERVER_PATH), settings = {}, core, environment = {} }: Options = {},
+  { program = join(ROOT, SERVER_PATH), isOld = false, settings = {}, core, environment = {} }: Options = {},
 ): Promise<ServerProcess> {
   const port = settings.PORT ?? (await freePort())
   const given = {
@@ -52,7 +54,7 @@ export async function startServer(
     DATA: data,
     LOG: 'silent',
     RATE_ANONYMOUS: '1000000000',
-    ...NO_QUOTAS,
+    ...(isOld ? {} : NO_QUOTAS),
     ...settings,
   }
   const call = [join(ROOT, 'node_modules/.bin/node'), program]

@@ -15,6 +15,11 @@ export function threadSeconds(pid: number): number {
   return readdirSync(folder).reduce((sum, thread) => sum + read(thread), 0) / 1e9
 }
 
+/** Of the threads of a process and of its children, such as its workers. */
+export function familySeconds(pid: number): number {
+  return family(pid).reduce((sum, one) => sum + threadSeconds(one), 0)
+}
+
 /** CPU seconds of the children of this process that have ended, in ticks of 10 ms. */
 export function childrenSeconds(): number {
   const fields = readStat(process.pid)

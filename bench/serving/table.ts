@@ -1,5 +1,5 @@
 import { median } from '../figures.ts'
-import { formatFigures, type Line, markdown, yes } from './figures.ts'
+import { formatFigures, type Line, markdown } from './figures.ts'
 import type { Result } from './rounds.ts'
 import { SERVERS, type ServerName } from './server.ts'
 import type { Run } from './wrk.ts'

@@ -1,24 +1,16 @@
+// @ts-nocheck: a floor in plain JavaScript
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'
-import http, { type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import http from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { buffer } from 'node:stream/consumers'
 
 // The floor of a publish: `node:http`, prepared statements, one file for each upload, and one flush of the log of SQLite
 // for all finalizes that wait. It acknowledges what is durable, and checks shapes and signatures only: no accounts, limits,
-// rules, metadata, versions or visitors.
+// rules, metadata, versions or visitors. Not TypeScript, because Node would load a compiler into the memory of the floor.
 
-interface File {
-  path: string
-  size: number
-  contentType: string
-  hash: string
-}
-
-const folder = process.env.SLIPWAY_DATA!
+const folder = process.env.SLIPWAY_DATA
 const blobs = join(folder, 'blobs')
 mkdirSync(blobs, { recursive: true })
 const db = new DatabaseSync(join(folder, 'bare.db'))
@@ -46,20 +38,20 @@ const statements = {
 }
 const log = openSync(join(folder, 'bare.db-wal'), 'r+')
 const secret = randomBytes(32)
-const sign = (text: string) => createHmac('sha256', secret).update(text).digest('base64url')
+const sign = (text) => createHmac('sha256', secret).update(text).digest('base64url')
 
-let waiting: (() => void)[] = []
+let waiting = []
 let isFlushing = false
 
 /** Resolves when everything committed so far is on the disk. */
-function flush(): Promise<void> {
+function flush() {
   return new Promise((resolve) => {
     waiting.push(resolve)
     if (!isFlushing) flushNow()
   })
 }
 
-function flushNow(): void {
+function flushNow() {
   isFlushing = true
   const done = waiting
   waiting = []
@@ -71,14 +63,14 @@ function flushNow(): void {
   })
 }
 
-function transaction(work: () => void): void {
+function transaction(work) {
   db.exec('begin immediate')
   work()
   db.exec('commit')
 }
 
-function create({ files }: { files: File[] }): [number, object] {
-  const isValid = ({ path, size, hash: named }: File) =>
+function create({ files }) {
+  const isValid = ({ path, size, hash: named }) =>
     typeof path === 'string' && Number.isInteger(size) && /^[0-9a-f]{64}$/.test(named)
   if (!files.every(isValid)) return [400, {}]
   const [slug, versionId] = [randomBytes(8).toString('hex'), randomBytes(16).toString('hex')]
@@ -97,8 +89,8 @@ function create({ files }: { files: File[] }): [number, object] {
   return [201, { slug, claimToken, upload: { versionId, uploads, skipped: [], finalizeUrl } }]
 }
 
-async function upload(url: string, bytes: Buffer): Promise<[number, object]> {
-  const [, , versionId = '', number = '', size = '', named = '', signature] = url.split('/')
+async function upload(url, bytes) {
+  const [, , versionId, number, size, named, signature] = url.split('/')
   if (sign(`${versionId}/${number}/${size}/${named}`) !== signature) return [403, {}]
   if (bytes.length !== Number(size) || hash('sha256', bytes) !== named) return [400, {}]
   const object = randomBytes(12).toString('hex')
@@ -107,15 +99,15 @@ async function upload(url: string, bytes: Buffer): Promise<[number, object]> {
   return [200, { hash: named, size: bytes.length }]
 }
 
-async function finalize({ versionId }: { versionId: string }): Promise<[number, object]> {
-  const { slug, files } = statements.version.get(versionId) as { slug: string; files: string }
-  const arrivals = statements.arrivals.all(versionId) as { hash: string; size: number; object: string }[]
+async function finalize({ versionId }) {
+  const { slug, files } = statements.version.get(versionId)
+  const arrivals = statements.arrivals.all(versionId)
   if (arrivals.length !== JSON.parse(files).length) return [400, {}]
   const rest = arrivals.map(({ object }) => join(blobs, object))
   const flushSome = async () => {
     for (let path = rest.pop(); path !== undefined; path = rest.pop()) await flushFile(path, 'r+')
   }
-  await Promise.all(Array.from({ length: 16 }, flushSome))
+  await Promise.all(Array.from({ length: Math.min(16, arrivals.length) }, flushSome))
   await flushFile(blobs, 'r')
   transaction(() => {
     statements.take.run(versionId)
@@ -128,20 +120,29 @@ async function finalize({ versionId }: { versionId: string }): Promise<[number, 
   return [200, { slug, status: 'active' }]
 }
 
-async function flushFile(path: string, flags: string): Promise<void> {
+async function flushFile(path, flags) {
   const file = await open(path, flags)
-  await file.sync()
+  await file.datasync()
   await file.close()
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const bytes = await buffer(request)
-  const [status, body] = await answer(request.url!, bytes)
-  const text = Buffer.from(JSON.stringify(body))
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length }).end(text)
+function readBody(request) {
+  return new Promise((resolve) => {
+    const chunks = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+  })
 }
 
-async function answer(url: string, bytes: Buffer): Promise<[number, object]> {
+async function respond(request, response) {
+  const bytes = await readBody(request)
+  const [status, body] = await answer(request.url, bytes)
+  const text = Buffer.from(JSON.stringify(body))
+  response.writeHead(status, ['content-type', 'application/json', 'content-length', String(text.length)])
+  response.end(text)
+}
+
+function answer(url, bytes) {
   if (url === '/health') return [200, {}]
   if (url.startsWith('/upload/')) return upload(url, bytes)
   const body = JSON.parse(bytes.toString())
@@ -149,10 +150,8 @@ async function answer(url: string, bytes: Buffer): Promise<[number, object]> {
 }
 
 const server = http.createServer((request, response) => void respond(request, response))
-await new Promise<void>((resolve) =>
-  server.listen(Number(process.env.SLIPWAY_PORT), '127.0.0.1', () => resolve()),
-)
-const base = `http://localhost:${(server.address() as AddressInfo).port}`
+await new Promise((resolve) => server.listen(Number(process.env.SLIPWAY_PORT), '127.0.0.1', resolve))
+const base = `http://localhost:${server.address().port}`
 process.on('SIGTERM', () => {
   closeSync(log)
   process.exit(0)
