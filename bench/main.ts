@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { besidePublishers } from './beside-publishers.ts'
 import { comparing } from './compare.ts'
 import { dashboard } from './dashboard/dashboard.ts'
 import { earlier } from './earlier.ts'
@@ -15,6 +16,7 @@ import { shared } from './fleet/shared.ts'
 import { spread } from './fleet/spread.ts'
 import { flood } from './flood.ts'
 import { growth } from './growth.ts'
+import { largeEmbedded } from './large-embedded.ts'
 import { memory } from './memory.ts'
 import { oneFile } from './one-file.ts'
 import { programs } from './programs.ts'
@@ -43,6 +45,7 @@ const MEASUREMENTS = [
   flood,
   reports,
   slowFlush,
+  besidePublishers,
   soak,
   serving,
   overload,
@@ -53,6 +56,7 @@ const MEASUREMENTS = [
   s3,
   engines,
   large,
+  largeEmbedded,
   costs,
   shared,
   quotas,

@@ -26,6 +26,9 @@ interface Seed {
   distinct: number
 }
 
+/** The account that owns the sites; it has no row. */
+export const SEEDED_OWNER = 'bench'
+
 const FILES = 10
 const BYTES = 4096
 const SITES_AT_ONCE = 500
@@ -120,7 +123,7 @@ async function insert(tx: WriteTransaction, slug: string, blobs: readonly Blob[]
     publishedAt: now,
     files,
   })
-  await tx.sites.insert({ ...emptySite(slug, now), ownerId: 'bench', liveVersionId: id, liveSince: now })
+  await tx.sites.insert({ ...emptySite(slug, now), ownerId: SEEDED_OWNER, liveVersionId: id, liveSince: now })
   await tx.blobs.add(slug, blobs)
 }
 

@@ -1,0 +1,98 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import { constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { figure, type Measurement } from './figures.ts'
+import { makeContent, publish } from './publish-flow.ts'
+import { scratchFolder, startServer } from './server-process.ts'
+
+const ROUNDS = 9
+const CALLERS = 16
+const VISITS = 1000
+const INTERVAL_MS = 4
+
+/** What visitors wait while others publish: the longest turns of the event loop. */
+export const besidePublishers: Measurement = {
+  name: 'beside-publishers',
+  means: `a visit every ${INTERVAL_MS} ms, alone and while ${CALLERS} callers publish sites of one file`,
+  async run({ quick }) {
+    await using scratch = await scratchFolder()
+    await using server = await startServer(join(scratch.path, 'data'))
+    const { site } = await publish(server.baseUrl, makeContent(1, 2000))
+    await publishDuring(server.baseUrl, pause(2000))
+    const alone: number[] = []
+    const beside: number[] = []
+    for (let round = 0; round <= (quick ? 2 : ROUNDS); round++) {
+      const waits = { alone: await visit(server.baseUrl, site.slug), beside: 0 }
+      const visits = visit(server.baseUrl, site.slug)
+      await publishDuring(server.baseUrl, visits)
+      waits.beside = await visits
+      if (round === 0) continue
+      alone.push(waits.alone)
+      beside.push(waits.beside)
+    }
+    return [
+      figure('99th percentile of a visit, without publishing', 'ms', alone),
+      figure('99th percentile of a visit, while others publish', 'ms', beside),
+      figure(
+        'the second, relative to the first',
+        'times',
+        beside.map((wait, round) => wait / alone[round]!),
+        1.5,
+      ),
+    ]
+  },
+}
+
+async function publishDuring(baseUrl: string, until: Promise<unknown>): Promise<void> {
+  let isOver = false
+  const ended = until.finally(() => {
+    isOver = true
+  })
+  const caller = async () => {
+    while (!isOver) await publish(baseUrl, makeContent(1, 2000))
+  }
+  await Promise.all([ended, ...Array.from({ length: CALLERS }, caller)])
+}
+
+/** By a process of its own, which the publishers of this one do not delay. Milliseconds. */
+async function visit(baseUrl: string, slug: string): Promise<number> {
+  const visitor = fork(import.meta.filename, [baseUrl, slug])
+  const [wait] = await once(visitor, 'message')
+  return wait as number
+}
+
+/** Sends visits at fixed times over as many connections as it needs, and reports the 99th percentile. */
+async function runVisitor(baseUrl: string, slug: string): Promise<void> {
+  // Without it the scheduler lets the visitor wait for the publishers, which are not what is measured.
+  if (process.getuid?.() === 0) setPriority(constants.priority.PRIORITY_HIGHEST)
+  const agent = new http.Agent({ keepAlive: true })
+  const { port, host } = new URL(baseUrl)
+  const send = () => timeVisit({ agent, port, host: '127.0.0.1', headers: { host: `${slug}.${host}` } })
+  for (let number = 0; number < 50; number++) await send()
+  const waits: Promise<number>[] = []
+  for (let number = 0; number < VISITS; number++) {
+    waits.push(send())
+    await pause(INTERVAL_MS)
+  }
+  const sorted = (await Promise.all(waits)).sort((a, b) => a - b)
+  process.send?.(sorted[Math.floor(VISITS * 0.99)])
+  process.disconnect?.()
+  agent.destroy()
+}
+
+function timeVisit(options: http.RequestOptions): Promise<number> {
+  const startedAt = performance.now()
+  return new Promise((resolve, reject) => {
+    http
+      .get(options, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`a visit was answered with ${response.statusCode}`))
+        response.on('end', () => resolve(performance.now() - startedAt)).resume()
+      })
+      .on('error', reject)
+  })
+}
+
+if (import.meta.main) await runVisitor(process.argv[2]!, process.argv[3]!)
