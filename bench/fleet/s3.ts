@@ -5,11 +5,13 @@ import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { COPYING_BLOBS } from '../../server/lib/deadlines.ts'
 import { startCeph } from '../../test/tools/ceph.ts'
+import { startPostgres } from '../../test/tools/postgres.ts'
 import { startS3Proxy } from '../../test/tools/s3-proxy.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
 import { addedByUploads } from '../memory.ts'
 import { type Content, makeContent, publishWithSdk, toFiles, touch } from '../publish-flow.ts'
 import { scratchFolder, startServer } from '../server-process.ts'
+import { nodeSettings } from './settings.ts'
 
 const FILES = 1000
 const BYTES = 10_240
@@ -22,8 +24,8 @@ const BINARY = 'application/octet-stream'
 export const s3: Measurement = {
   name: 's3',
   means:
-    '1,000 files of 10 kB to a bucket of Ceph; beside a program that puts the same objects, and its requests',
-  missing: () => whatIsMissing('ceph'),
+    '1,000 files of 10 kB to a bucket of Ceph, with both stores; beside a program that puts the same objects',
+  missing: () => whatIsMissing('postgres') ?? whatIsMissing('ceph'),
   async run({ quick }) {
     await using ceph = await startCeph()
     return [
@@ -37,26 +39,35 @@ export const s3: Measurement = {
 type Ceph = Awaited<ReturnType<typeof startCeph>>
 
 async function measureTimes(ceph: Ceph, rounds: number): Promise<Figure[]> {
+  await using postgres = await startPostgres({ isDurable: true })
   await using scratch = await scratchFolder()
   const url = ceph.storageUrl()
   const settings = { BLOBS_URL: url }
-  await using server = await startServer(join(scratch.path, 'data'), { settings })
-  const bare: number[] = []
-  const published: number[] = []
+  await using embedded = await startServer(join(scratch.path, 'embedded'), { settings })
+  await using node = await startServer(join(scratch.path, 'node'), {
+    settings: { ...settings, ...(await nodeSettings(await postgres.createDatabase())) },
+  })
+  const found: Record<'bare' | 'embedded' | 'node', number[]> = { bare: [], embedded: [], node: [] }
   for (let round = 0; round <= rounds; round++) {
-    const content = makeContent(FILES, BYTES)
-    const bareMs = await putObjects(url, round, content)
-    const { milliseconds } = await publishWithSdk(server.baseUrl, toFiles(content, BINARY))
-    if (round === 0) continue
-    bare.push(bareMs)
-    published.push(milliseconds)
+    const times = {
+      bare: await putObjects(url, round, makeContent(FILES, BYTES)),
+      embedded: await publishOnce(embedded.baseUrl),
+      node: await publishOnce(node.baseUrl),
+    }
+    if (round > 0) for (const name of ['bare', 'embedded', 'node'] as const) found[name].push(times[name])
   }
-  const ratios = published.map((time, round) => time / bare[round]!)
+  const ofBare = (times: number[]) => times.map((time, round) => time / found.bare[round]!)
   return [
-    figure('1,000 files of 10 kB put by a program without Slipway', 'ms', bare),
-    figure('published', 'ms', published),
-    figure('published, over the program', 'times', ratios, 1.25),
+    figure('1,000 files of 10 kB put by a program without Slipway', 'ms', found.bare),
+    figure('published, with the embedded store', 'ms', found.embedded),
+    figure('published, with the embedded store, over the program', 'times', ofBare(found.embedded), 1.2),
+    figure('published, with PostgreSQL', 'ms', found.node),
+    figure('published, with PostgreSQL, over the program', 'times', ofBare(found.node), 1.2),
   ]
+}
+
+async function publishOnce(baseUrl: string): Promise<number> {
+  return (await publishWithSdk(baseUrl, toFiles(makeContent(FILES, BYTES), BINARY))).milliseconds
 }
 
 /** The same objects, as many at the same time. */
