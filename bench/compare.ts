@@ -28,9 +28,13 @@ export const comparing: Measurement = {
   async run({ quick }) {
     await using scratch = await scratchFolder()
     const before = checkOut(process.env.AGAINST ?? 'HEAD~1', scratch.path)
-    const rounds = await alternate(before.path, scratch.path, quick ? 3 : ROUNDS)
+    const rounds = await alternate([before.path], scratch.path, quick ? 3 : ROUNDS)
     const names: [string, string] = [before.commit, 'this tree']
-    return compareEach(MEASURED, { unit: 'µs', names, target: MOST_TIMES }, rounds)
+    return compareEach(
+      MEASURED,
+      { unit: 'µs', names, target: MOST_TIMES },
+      rounds.map(([older, newer]) => [older!, newer!]),
+    )
   },
 }
 
@@ -41,22 +45,25 @@ export type Kind = keyof typeof BATCH
 export const KINDS = Object.keys(BATCH) as Kind[]
 type Costs = Record<Kind, number>
 
-/** What each batch costs the service of another tree and of this one, in turns; the data of both is below `folder`. */
+/** What each batch costs the services of other trees and, last, of this one, in turns; their data is below `folder`. */
 export async function alternate(
-  otherTree: string,
+  otherTrees: readonly string[],
   folder: string,
   rounds: number,
-): Promise<[Costs, Costs][]> {
+): Promise<Costs[][]> {
   const data = await mkdtemp(join(folder, 'data-'))
-  await using older = await startServer(join(data, 'older'), { program: join(otherTree, SERVER_PATH) })
-  await using newer = await startServer(join(data, 'newer'))
-  const sides = [await prepare(older), await prepare(newer)] as const
-  const measured: [Costs, Costs][] = []
+  await using started = new AsyncDisposableStack()
+  const sides: Side[] = []
+  for (const [index, tree] of [...otherTrees, ROOT].entries()) {
+    const program = join(tree, SERVER_PATH)
+    sides.push(await prepare(started.use(await startServer(join(data, `${index}`), { program }))))
+  }
+  const measured: Costs[][] = []
   for (let round = 0; round <= rounds; round++) {
-    const costs: [Costs, Costs] = [{ ...BATCH }, { ...BATCH }]
+    const costs = sides.map((): Costs => ({ ...BATCH }))
     for (const kind of KINDS)
-      for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
-        costs[side][kind] = await measure(kind, sides[side])
+      for (const [index] of round % 2 === 0 ? [...sides.entries()] : [...sides.entries()].toReversed())
+        costs[index]![kind] = await measure(kind, sides[index]!)
     if (round > 0) measured.push(costs)
   }
   return measured
@@ -73,7 +80,7 @@ export function checkOut(commit: string, folder: string): { path: string; commit
   const run = (command: string, args: string[], cwd: string) =>
     execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
   const path = join(folder, 'tree')
-  mkdirSync(path)
+  mkdirSync(path, { recursive: true })
   run('git', ['archive', '--format=tar', `--output=${path}.tar`, commit], ROOT)
   run('tar', ['-xf', `${path}.tar`], path)
   const lock = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8')

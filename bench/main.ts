@@ -19,6 +19,7 @@ import { growth } from './growth.ts'
 import { largeEmbedded } from './large-embedded.ts'
 import { memory } from './memory.ts'
 import { oneFile } from './one-file.ts'
+import { markersOf, PERFORMANCE_PAGE, replaceBlock, summary } from './page.ts'
 import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
 import { reports } from './reports.ts'
@@ -110,32 +111,20 @@ function inTable(figures: Figure[]): Report {
   return { markdown: table(figures), data: { figures }, pages: {} }
 }
 
-function markersOf(name: string): [from: string, to: string] {
-  return [`<!-- ${name} -->`, `<!-- end of ${name} -->`]
-}
-
-function performancePage(): string {
-  return join(ROOT, 'docs/performance.md')
-}
-
 function findMissingMarkers({ name }: { name: string }): string[] {
-  const text = readFileSync(performancePage(), 'utf8')
+  const text = readFileSync(PERFORMANCE_PAGE, 'utf8')
   const missing = markersOf(name).filter((marker) => !text.includes(marker))
   return missing.map((marker) => `docs/performance.md has no ${marker} for the report of ${name}`)
 }
 
 /** Inserts each report between its markers in docs/performance.md, and writes additional files. */
 function writePages(all: typeof results): void {
-  const page = performancePage()
-  let text = readFileSync(page, 'utf8')
+  let text = readFileSync(PERFORMANCE_PAGE, 'utf8')
   for (const { name, report } of all) {
-    const [from, to] = markersOf(name)
-    const [start, end] = [text.indexOf(from), text.indexOf(to)]
-    const before = text.slice(0, start + from.length)
-    text = `${before}\n\n${machine()}\n\n${report.markdown}\n\n${text.slice(end)}`
+    text = replaceBlock(text, name, `${machine()}\n\n${report.markdown}`)
     for (const [path, content] of Object.entries(report.pages)) writeFileSync(join(ROOT, path), content)
   }
-  writeFileSync(page, text)
+  writeFileSync(PERFORMANCE_PAGE, replaceBlock(text, 'summary', summary(text)))
 }
 
 function machine(): string {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { replaceBlock, summary } from '../bench/page.ts'
 import { COMMANDS } from '../client/cli/command-line.ts'
 import { ADMIN_VIEWS } from '../dashboard/admin/views.ts'
 import { search } from '../dashboard/docs/search.ts'
@@ -37,6 +38,11 @@ test('docs/monitoring.md lists the sweeps with their intervals and descriptions,
     return `| \`${name}\` | ${intervalSeconds} s | ${description} |`
   })
   assert.deepEqual(tableRows('monitoring', '| sweep | every | what it does |'), rows)
+})
+
+test('docs/performance.md begins with the figures of its measurements that have a target of the project', () => {
+  const page = guide('performance')
+  assert.equal(replaceBlock(page, 'summary', summary(page)), page)
 })
 
 test('docs/https.md names existing settings only', () => {
