@@ -14,6 +14,7 @@ import { quotas } from './fleet/quotas.ts'
 import { s3 } from './fleet/s3.ts'
 import { shared } from './fleet/shared.ts'
 import { spread } from './fleet/spread.ts'
+import { wal } from './fleet/wal.ts'
 import { flood } from './flood.ts'
 import { growth } from './growth.ts'
 import { largeEmbedded } from './large-embedded.ts'
@@ -59,6 +60,7 @@ const MEASUREMENTS = [
   large,
   largeEmbedded,
   costs,
+  wal,
   shared,
   quotas,
   spread,

@@ -147,16 +147,16 @@ const ROWS: readonly Row[] = [
     ),
   ],
   [
-    'publish over PostgreSQL and S3, of bare PUTs; WAL of a publish in bundles, in single uploads and of an update',
+    'publish over PostgreSQL and S3, of bare PUTs; WAL of a publish in bundles, in single uploads and of an update, of commit 8512fd17',
     { of: 's3', figures: ['published, with PostgreSQL, over the program'] },
-    {
-      of: 'costs',
-      figures: [
-        'publish of 1,000 files in bundles: WAL',
-        'publish of 1,000 files in single uploads: WAL',
-        'update of one file: WAL',
-      ],
-    },
+    relative(
+      'wal',
+      '8512fd17',
+      'this tree',
+      'publish of 1,000 files in bundles: WAL',
+      'publish of 1,000 files in single uploads: WAL',
+      'update of one file: WAL',
+    ),
   ],
 ]
 
