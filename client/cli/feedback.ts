@@ -175,9 +175,10 @@ function print(work: CommandContext, options: OptionValues, review: Review): voi
   if (open > 0) terminal.printNote(`Answer one: ${commandOf(work, options)} reply ID "TEXT"`)
 }
 
-function describeDecision({ decision, decisions, versionId }: Review): string {
-  const last = decisions.find((one) => one.versionId === versionId)
-  const who = last ? ` by ${last.author.name} (${last.author.role})` : ''
-  const note = last?.note ? `: ${last.note}` : ''
+function describeDecision({ decision, decided }: Review): string {
+  const who = decided
+    ? ` by ${decided.author.name} (${decided.author.role})`
+    : ' in another review of the site, for the same content'
+  const note = decided?.note ? `: ${decided.note}` : ''
   return `${decision === 'approved' ? 'Approved' : 'Changes requested'}${who}${note}`
 }

@@ -34,16 +34,18 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
   const { error } = decide
   const hint =
     error?.code === 'VERSION_CONFLICT' ? 'Show the newer version, then decide about it.' : error?.hint
-  const { last, verdict } = findDecision(review, versionId)
+  // A decision is about a content; of an earlier version only the decisions about itself are known.
+  const ofEarlier = review.decisions.find((one) => one.versionId === versionId) ?? null
+  const isShown = versionId === review.versionId
+  const last = isShown ? review.decided : ofEarlier
+  const verdict = isShown ? review.decision : (ofEarlier?.decision ?? 'none')
   return (
     <section class="stack tight" aria-label="Decision">
       <p class="choices">
         <span class="quiet small">Version {shortId(versionId)}</span>
         <VerdictBadge decision={verdict} />
       </p>
-      {!last && verdict !== 'none' && (
-        <p class="small">Earlier, or in another review, for the same content.</p>
-      )}
+      {!last && verdict !== 'none' && <p class="small">In another review, for the same content.</p>}
       {last && <Decision {...last} />}
       <div class="choices">
         {(['approved', 'changes-requested'] as const).map((verdict) => (
@@ -87,22 +89,6 @@ function Decision({ author, createdAt, note }: ReviewDecision) {
       )}
     </p>
   )
-}
-
-/** A decision is about a content; of an earlier version only the decisions about itself are known. */
-function findDecision(
-  { decisions, ...shown }: Review,
-  versionId: string,
-): { last: ReviewDecision | undefined; verdict: Review['decision'] } {
-  if (versionId !== shown.versionId) {
-    const last = decisions.find((one) => one.versionId === versionId)
-    return { last, verdict: last?.decision ?? 'none' }
-  }
-  const { contentHash, decision: verdict } = shown
-  return {
-    last: decisions.find((one) => one.contentHash === contentHash && one.decision === verdict),
-    verdict,
-  }
 }
 
 export function VerdictBadge({ decision }: { decision: Review['decision'] }) {

@@ -160,6 +160,7 @@ export const review = named(
       decision: text('About the content that is shown now', {
         enum: ['none', 'approved', 'changes-requested'],
       }),
+      decided: nullable(decision, 'The decision that counts; null when it was made in another review'),
       decisions: list(decision, 'The newest first, at most 20'),
       counts,
       threads: list(thread, 'The newest first'),

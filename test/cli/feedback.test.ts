@@ -12,7 +12,7 @@ describe('the review of a preview', () => {
   /** A preview with a thread of a guest. */
   async function startReview() {
     const fixture = start({ 'site/index.html': '<h1>Menu</h1>' })
-    await fixture.signIn()
+    const owner = await fixture.signIn()
     const { cli } = fixture
     await cli.run(['publish', 'site'])
     fixture.pass()
@@ -24,7 +24,7 @@ describe('the review of a preview', () => {
     const place = { path: '/', selector: 'h1', text: 'Menu', before: '', after: '', width: 390, height: 800 }
     const { id } = await guest.createThread({ versionId, place, text: 'Too small', name: 'Bea' })
     const feedback = (...args: string[]) => cli.run(['feedback', ...args, '--preview', 'spring'])
-    return { ...fixture, guest, id, versionId, feedback }
+    return { ...fixture, owner, slug, guest, id, versionId, feedback }
   }
 
   it('is read, answered and resolved', async () => {
@@ -67,13 +67,17 @@ describe('the review of a preview', () => {
       assert.equal(error, code === 8 ? 'CHANGES_REQUESTED' : undefined)
       assert.equal((details ?? review).threads[0].comments[0].text, 'Too small')
     }
+    await fixture.cli.run(['publish', 'site', '--preview', 'autumn', '--review'])
+    const autumn = fixture.owner.review(fixture.slug, 'autumn')
+    await autumn.decide({ decision: 'changes-requested', versionId: (await autumn.get()).versionId })
+    assert.match((await feedback()).stderr, /Changes requested in another review of the site/)
   })
 
   it('is waited for until a decision, also while the server or a proxy is away', async () => {
     const keyed = { env: { SLIPWAY_KEY: KEY } }
     await using fixture = await startScriptedCli()
     const counts = { open: 0, resolved: 0, outdated: 0 }
-    const review = { versionId: 'v1', revision: '1', threads: [], decisions: [], counts }
+    const review = { versionId: 'v1', revision: '1', threads: [], decided: null, counts }
     const replies: Reply[] = [
       [502, '<h1>Bad gateway</h1>'],
       [200, { ...review, decision: 'none' }],

@@ -253,7 +253,7 @@ test(
     await review.decide({ decision: 'approved', versionId })
     const { page } = await openAsGuest((await other.createLink()).url)
     await page.getByText('Approved', { exact: true }).waitFor()
-    await page.getByText('Earlier, or in another review, for the same content.').waitFor()
+    await page.getByText('In another review, for the same content.').waitFor()
     const { page: own } = owner
     await own.goto(web.url(`/sites/${slug}/review?preview=autumn`))
     await own.getByText('Approved', { exact: true }).waitFor()

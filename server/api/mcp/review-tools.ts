@@ -5,9 +5,11 @@ import { type ApiClient, type Arguments, adds, dashboardUrl, READ, site, type To
 
 const LISTED_THREADS = 20
 
-/** Characters of a text, so that 20 threads have at most about 2,000 tokens. */
-const MAX_PLACE = 60
-const MAX_WORDS = 160
+/** At most 2,000 tokens of sentences, in any script. */
+const MAX_LISTED_BYTES = 6000
+
+/** Characters of a text; those of a list are fewer, so that it fits. */
+const MAX_TEXT = 5000
 
 const preview = text('Name of the preview; without it, the live version')
 const thread = text('Id of the thread, from list_feedback')
@@ -15,15 +17,20 @@ const thread = text('Id of the thread, from list_feedback')
 export const REVIEW_TOOLS: Tools = {
   list_feedback: {
     title: 'List feedback',
-    description: `Lists what reviewers want changed on a preview or the live version: page, place, words. The newest ${LISTED_THREADS} threads.`,
+    description: `Lists what reviewers want changed on a preview or the live version: page, place, words. The newest ${LISTED_THREADS} threads, with long texts cut; or one thread with more of them.`,
     input: object(
       { slug: site },
-      { preview, status: text('Default open', { enum: ['open', 'resolved', 'outdated'] }) },
+      { preview, status: text('Default open', { enum: ['open', 'resolved', 'outdated'] }), thread },
     ),
     ...READ,
-    call: async (api, { status = 'open', ...subject }) => {
-      const { threads, counts } = await callReview<Review>(api, 'get', subject, { query: { status } })
-      return { threads: threads.slice(0, LISTED_THREADS).map(describe), counts }
+    call: async (api, { thread, status = thread === undefined ? 'open' : undefined, ...subject }) => {
+      const review = await callReview<Review>(api, 'get', subject, { query: { status } })
+      const found = review.threads.filter(({ id }) => thread === undefined || id === thread)
+      const listed = found.slice(0, LISTED_THREADS)
+      for (let max = MAX_TEXT; ; max = Math.floor(max * 0.8)) {
+        const result = { threads: listed.map((one) => describe(one, max)), counts: review.counts }
+        if (Buffer.byteLength(JSON.stringify(result)) <= MAX_LISTED_BYTES) return result
+      }
     },
   },
   get_review: {
@@ -34,11 +41,10 @@ export const REVIEW_TOOLS: Tools = {
     ...READ,
     call: async (api, subject) => {
       const review = await callReview<Review>(api, 'get', subject)
-      const { url, versionId, decision, decisions, counts } = review
-      const last = decisions.find((one) => one.versionId === versionId)
+      const { url, versionId, decision, decided, counts } = review
       return {
         ...{ url, versionId, decision, counts },
-        ...(last && { by: `${last.author.name} (${last.author.role})`, note: last.note }),
+        ...(decided && { by: `${decided.author.name} (${decided.author.role})`, note: decided.note }),
         dashboardUrl: `${dashboardUrl(api, review.slug)}/review?preview=${review.preview ?? ''}`,
       }
     },
@@ -76,13 +82,15 @@ function callReview<T>(
     : api.call(ofPreview, { params: { ...params, name: preview }, ...call })
 }
 
-function describe({ id, status, outdated, place, comments }: ReviewThread): object {
+function describe({ id, status, outdated, place, comments }: ReviewThread, max = MAX_TEXT): object {
   const [first] = comments
   const last = comments.length > 1 ? comments.at(-1) : undefined
+  const { width } = place
+  const short = (words: string) => cut(words, max / 2)
   return {
-    ...{ id, path: place.path, place: cut(place.text, MAX_PLACE), selector: cut(place.selector, MAX_PLACE) },
-    ...{ by: first!.author.name, words: cut(first!.text, MAX_WORDS) },
-    ...(last && { replies: comments.length - 1, lastReply: cut(last.text, MAX_WORDS) }),
+    ...{ id, path: short(place.path), place: short(place.text), selector: short(place.selector), width },
+    ...{ by: short(first!.author.name), words: cut(first!.text, max) },
+    ...(last && { replies: comments.length - 1, lastReply: cut(last.text, max) }),
     ...(status === 'resolved' && { status }),
     ...(outdated && { outdated }),
   }

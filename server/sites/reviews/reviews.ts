@@ -102,6 +102,7 @@ export class Reviews extends Component<ReviewParts> {
     const { slug, previewName } = subject
     const threads = (await read.reviews.threads(subject)).map((thread) => describeThread(thread, version.id))
     const contentHash = reviewedHash(version)
+    const [last] = await read.reviews.decisionsAbout(slug, contentHash, 1)
     const end = Math.min(now + FRAME_LIFETIME_MS, link?.expiresAt ?? Number.POSITIVE_INFINITY)
     const until = Math.floor(end / SECOND_MS) * SECOND_MS
     const { passwordHash, reviewKey } = site
@@ -114,7 +115,8 @@ export class Reviews extends Component<ReviewParts> {
       url: previewName === '' ? addresses.site(slug) : addresses.preview(slug, previewName),
       ...{ versionId: version.id, contentHash },
       frame: { url: addresses.preview(slug, grant), expiresAt: toIso(until) },
-      decision: (await read.reviews.decisionsAbout(slug, contentHash, 1))[0]?.decision ?? 'none',
+      decision: last?.decision ?? 'none',
+      decided: last?.previewName === previewName ? describeDecision(last) : null,
       decisions: (await read.reviews.decisions(subject, SHOWN_DECISIONS)).map(describeDecision),
       counts: countThreads(threads),
       threads: threads.filter(isWanted),
@@ -256,13 +258,15 @@ export class Reviews extends Component<ReviewParts> {
         })
       const author = authorOf(caller, access, name)
       await this.#charge(tx, caller, access, now)
-      const [last] = await tx.reviews.decisions(subject, 1)
+      const contentHash = reviewedHash(version)
+      const [ofReview] = await tx.reviews.decisions(subject, 1)
+      const [ofContent] = await tx.reviews.decisionsAbout(subject.slug, contentHash, 1)
+      // Decisions follow one another also within a millisecond.
+      const at = Math.max(now, 1 + (ofReview?.createdAt ?? 0), 1 + (ofContent?.createdAt ?? 0))
       const made = {
-        // Decisions follow one another also within a millisecond.
-        id: last && last.createdAt >= now ? newId(last.createdAt + 1) : newId(now),
-        ...{ ...subject, versionId, contentHash: reviewedHash(version), decision },
+        ...{ id: newId(at), ...subject, versionId, contentHash, decision },
         accountId: role === 'guest' ? null : caller.account!.id,
-        ...{ note: note || null, author, createdAt: Math.max(now, (last?.createdAt ?? 0) + 1) },
+        ...{ note: note || null, author, createdAt: at },
       }
       await tx.rows.insert('review_decisions', made)
       await tx.reviews.removeOldDecisions(subject, MAX_DECISIONS)
