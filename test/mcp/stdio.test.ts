@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Api } from '../api/api.ts'
+import { makeSecret } from '../api/planted-secrets.ts'
 import { Agent } from './agent.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../client/bin/slipway.js')
@@ -62,14 +63,18 @@ describe('slipway mcp', () => {
     })
   }
 
-  test('publishes a folder as a preview of a site', async () => {
+  test('publishes a folder as a preview of a site, and a secret only when it is allowed', async () => {
     const { key } = await api.account()
     await using agent = await start(key)
     const path = await writeSite('previewed', { 'index.html': 'live' })
     const { slug, siteUrl } = await agent.call('publish_folder', { path })
-    await writeSite('previewed', { 'index.html': 'next' })
+    await writeSite('previewed', { 'index.html': 'next', 'a.js': `x = '${makeSecret()}'` })
     api.pass()
-    await agent.call('publish_folder', { path, slug, preview: 'next' })
+    const next = { path, slug, preview: 'next' }
+    const refusal = await agent.refusal('publish_folder', next)
+    assert.match(refusal, /^SECRET_DETECTED: .*a\.js:1/)
+    const allowSecrets = `${'0'.repeat(20)},${/\b[0-9a-f]{20}\b/.exec(refusal)![0]}`
+    await agent.call('publish_folder', { ...next, allowSecrets })
     const { previews } = await agent.call('list_previews', { slug: siteUrl })
     assert.equal((await api.visit(previews[0].url)).text, 'next')
     assert.equal((await api.visit(siteUrl)).text, 'live')

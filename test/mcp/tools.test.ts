@@ -4,6 +4,7 @@ import { EventEmitter, once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { type Account, Api } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
+import { makeSecret } from '../api/planted-secrets.ts'
 import { MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Agent, callOf, LIST_TOOLS, postMessage } from './agent.ts'
@@ -308,6 +309,70 @@ describe('the tools for programs', () => {
     await owner.call('promote_preview', { slug, preview: 'next', versionId: previews[0].versionId })
     assert.equal(await visit(siteUrl), 'next')
     assert.equal((await owner.call('delete_preview', { slug, preview: 'next' })).deleted, true)
+  })
+
+  test('read a review, answer its threads and learn the decision, in at most 2,000 tokens for 20 threads', async () => {
+    const { slug, versionId } = await publish({ files: [page] })
+    const preview = 'next'
+    const shown = await publish({ slug, preview, files: [{ path: 'index.html', content: 'next' }] })
+    const names = { path: '/a.html', selector: 'main > p', text: 'the text', before: '', after: '' }
+    const place = { ...names, width: 390, height: 800 }
+    const review = account.client.review(slug, preview)
+    const begin = (text: string, at = place, name?: string) => {
+      api.pass()
+      return review.createThread({ versionId: shown.versionId, place: at, text, ...(name && { name }) })
+    }
+    const ofLive = await account.client.review(slug).createThread({ versionId, place, text: 'Live' })
+    const { id } = await begin('Too small')
+    const list = (args: object = {}) => owner.call('list_feedback', { slug, preview, ...args })
+    const by = account.email.split('@')[0]
+    const { text, path, selector } = place
+    const listed = { id, path, place: text, selector, width: 390, by, words: 'Too small' }
+    assert.deepEqual((await list()).threads, [listed])
+    const replied = await owner.call('reply_to_feedback', { slug, preview, thread: id, text: 'Larger' })
+    assert.deepEqual(replied, { ...listed, replies: 1, lastReply: 'Larger' })
+    const resolved = await owner.call('resolve_feedback', { slug, thread: ofLive.id })
+    assert.deepEqual([resolved.status, (await list()).counts.open], ['resolved', 1])
+    assert.deepEqual((await list({ preview: undefined, status: 'resolved' })).threads, [resolved])
+    const note = 'Ship it'
+    const approval = { decision: 'approved', versionId: shown.versionId, note } as const
+    await review.decide(approval)
+    const { url, dashboardUrl, ...decided } = await owner.call('get_review', { slug, preview })
+    const counts = { open: 1, resolved: 0, outdated: 0 }
+    assert.deepEqual(decided, { ...approval, counts, by: `${by} (owner)` })
+
+    for (const sentence of [
+      'The second button is too small on my phone. ',
+      'Вторая кнопка слишком маленькая на моём телефоне. ',
+      '第二个按钮在我的手机上太小。',
+      'दूसरा बटन मेरे फोन पर बहुत छोटा है। ',
+    ]) {
+      const fill = (length: number) => sentence.repeat(length / sentence.length)
+      const long = { ...place, path: `/${fill(500)}`, selector: fill(512), text: fill(500) }
+      for (let count = 0; count < 20; count++)
+        await review.addToThread((await begin(fill(5000), long, '語'.repeat(60))).id, { text: fill(5000) })
+      const { threads, ...rest } = await list()
+      assert.equal(threads.length, 20)
+      for (const { words } of threads) assert.ok(sentence.startsWith(words.slice(0, -1)), words)
+      // js-tiktoken 1.0.21 (o200k_base) counts 1,561 to 1,739 tokens.
+      assert.ok(Buffer.byteLength(JSON.stringify({ threads, ...rest })) <= 6000)
+      const whole = await list({ thread: threads[0].id })
+      assert.deepEqual([whole.threads.length, whole.threads[0].words.length > 300], [1, true])
+    }
+  })
+
+  test('refuse files with a secret, by its fingerprint, and publish it when that is allowed', async () => {
+    const { slug } = await publish({ files: [page] })
+    const files = [{ path: 'a.js', content: `token = '${makeSecret()}'` }]
+    for (const [tool, args] of [
+      ['publish_site', { files }],
+      ['update_files', { slug, files }],
+    ] as const) {
+      const refusal = await owner.refusal(tool, args)
+      assert.match(refusal, /^SECRET_DETECTED: .*a\.js:1 \(GitHub token\)/)
+      const [fingerprint] = /\b[0-9a-f]{20}\b/.exec(refusal)!
+      assert.equal((await owner.call(tool, { ...args, allowSecrets: [fingerprint] })).status, 'active')
+    }
   })
 
   test('rename a site, restore a deleted one, and report its visits', async () => {
