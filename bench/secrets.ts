@@ -24,7 +24,7 @@ export const secrets: Measurement = {
     const rounds: number[] = []
     for (let round = 0; round <= (quick ? 1 : ROUNDS); round++) {
       const before = process.cpuUsage()
-      const found = texts.flatMap(findSecrets)
+      const found = texts.flatMap((text) => findSecrets(text))
       const { user, system } = process.cpuUsage(before)
       if (found.length > 0)
         throw new Error(`${found.length} secrets in packages, such as a ${found[0]!.kind}`)

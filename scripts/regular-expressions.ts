@@ -64,6 +64,11 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'each mark is a constant without repetition',
   },
   {
+    file: 'server/publish/secrets/secret-rules.ts',
+    expression: "new RegExp(RULES.flatMap(({ anchors }) => anchors.map(RegExp.escape)).join('|'), 'g')",
+    reason: 'its parts are fixed texts',
+  },
+  {
     file: 'server/api/unrouted.ts',
     expression: "new RegExp(`^${segments.join('/')}$`)",
     reason: 'the table of routes has at most one star in an address, at its end',

@@ -63,6 +63,11 @@ const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
       from.startsWith('server/edge/') && to.startsWith('packages/http-server/') && !OF_HANDLERS.test(to),
   },
   {
+    sentence: 'only its thread runs the scan for secrets',
+    isBroken: ({ from, to }) =>
+      to === 'server/publish/secrets/secret-rules.ts' && from !== 'server/publish/secrets/secret-worker.ts',
+  },
+  {
     sentence: 'client/ and dashboard/ import nothing from server/',
     isBroken: ({ from, to }) => /^(client|dashboard)\//.test(from) && /^(server\/|slipway-server)/.test(to),
   },
@@ -173,6 +178,11 @@ test('an import that breaks a rule is reported', () => {
       'packages/acme-client/acme.ts',
       '@smithy/signature-v4',
       'packages/ import nothing but themselves, Node and what their README names',
+    ],
+    [
+      'server/publish/secrets/secret-scan.ts',
+      './secret-rules.ts',
+      'only its thread runs the scan for secrets',
     ],
     ['dashboard/main.ts', '../server/sites/site.ts', 'client/ and dashboard/ import nothing from server/'],
     ['protocol/format.ts', 'node:util', 'protocol/ imports nothing but itself'],

@@ -72,6 +72,11 @@ export const SECRETS: readonly (readonly [kind: string, make: () => string])[] =
   ['Slipway claim token', () => `https://pages.test/claim${'?slug='}amber-harbor-k7x3m2&token=${uuid()}`],
   ['Slipway claim token', () => `claim${'Token'}: "${uuid()}"`],
   ['GitLab token', () => `gld${'t-'}${draw(20)}`],
+  ['Square secret', () => `sq0${'csp-'}${draw(43)}`],
+  ['Shopify token', () => `shp${'at_'}${draw(32, HEX)}`],
+  ['DigitalOcean token', () => `dop${'_v1_'}${draw(64, HEX)}`],
+  ['Hugging Face token', () => `h${'f_'}${draw(34, UPPER + LOWER)}`],
+  ['Vault token', () => `hv${'s.'}${draw(95)}`],
 ]
 
 /** Another secret of a kind. */

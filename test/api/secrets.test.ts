@@ -42,7 +42,7 @@ describe('a planted secret', () => {
       assert.deepEqual(secrets, [[kind, line]], `${kind} in ${name}`)
       found++
     }
-    assert.equal(found, 60)
+    assert.ok(found >= 60)
   })
 
   test('is distinguished from public identifiers, examples and parts of other words', () => {

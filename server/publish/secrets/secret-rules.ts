@@ -1,15 +1,6 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-
-export interface FoundSecret {
-  /** What it is, for people, such as "GitHub token". */
-  kind: string
-  /** From 1. */
-  line: number
-  /** The part of it that every secret of its kind has, and no more. */
-  excerpt: string
-  value: string
-}
+import type { FoundSecret, ScanResult } from './secret-scan.ts'
 
 interface Rule {
   kind: string
@@ -41,107 +32,38 @@ const MAX_KEY_CHARACTERS = 8000
 const MAX_PLACES = 20_000
 
 /** Published formats; docs/decisions/050-secret-scan.md says why these. Every expression is bounded in length. */
+// biome-ignore format: one rule a line
 const RULES: readonly Rule[] = [
-  {
-    kind: 'private key',
-    anchors: ['-----BEGIN '],
-    pattern: /-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----/y,
-    read: readPrivateKey,
-  },
-  {
-    kind: 'PGP private key',
-    anchors: ['-----BEGIN '],
-    pattern: /-----BEGIN PGP PRIVATE KEY BLOCK-----/y,
-    read: readPrivateKey,
-  },
+  { kind: 'private key', anchors: ['-----BEGIN '], pattern: /-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----/y, read: readPrivateKey },
+  { kind: 'PGP private key', anchors: ['-----BEGIN '], pattern: /-----BEGIN PGP PRIVATE KEY BLOCK-----/y, read: readPrivateKey },
   { kind: 'AWS access key', anchors: ['AKIA', 'ASIA'], pattern: /A[KS]IA[A-Z2-7]{16}(?!\w)/y, read: readAws },
-  {
-    kind: 'Azure storage key',
-    anchors: ['AccountKey='],
-    pattern: /AccountKey=[A-Za-z0-9+/]{86}==/y,
-  },
+  { kind: 'Azure storage key', anchors: ['AccountKey='], pattern: /AccountKey=[A-Za-z0-9+/]{86}==/y },
   { kind: 'Google OAuth client secret', anchors: ['GOCSPX-'], pattern: /GOCSPX-[\w-]{28}(?![\w-])/y },
-  {
-    kind: 'Stripe secret key',
-    anchors: ['sk_live_', 'rk_live_'],
-    pattern: /[sr]k_live_[A-Za-z0-9]{20,250}/y,
-  },
-  {
-    kind: 'Slack token',
-    anchors: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'],
-    pattern: /xox[abeprs]-(?:\d{1,14}-){1,4}[A-Za-z0-9]{20,170}/y,
-  },
-  {
-    kind: 'Slack app token',
-    anchors: ['xapp-'],
-    pattern: /xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[a-z0-9]{40,80}/y,
-  },
-  {
-    kind: 'Slack webhook',
-    anchors: ['hooks.slack.com/'],
-    pattern:
-      /hooks\.slack\.com\/(?:services|workflows)\/[TA][A-Z0-9]{7,12}\/[AB][A-Z0-9]{7,12}\/[A-Za-z0-9/]{20,64}/y,
-  },
-  {
-    kind: 'GitHub token',
-    anchors: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
-    pattern: /gh[oprsu]_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y,
-    read: readChecked,
-  },
-  {
-    kind: 'GitHub token',
-    anchors: ['github_pat_'],
-    pattern: /github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}(?!\w)/y,
-  },
-  {
-    kind: 'GitLab token',
-    anchors: ['glpat-', 'gldt-', 'glrt-', 'glptt-', 'glcbt-', 'glsoat-'],
-    pattern: /gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,300}/y,
-  },
+  { kind: 'Stripe secret key', anchors: ['sk_live_', 'rk_live_'], pattern: /[sr]k_live_[A-Za-z0-9]{20,250}/y },
+  { kind: 'Slack token', anchors: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'], pattern: /xox[abeprs]-(?:\d{1,14}-){1,4}[A-Za-z0-9]{20,170}/y },
+  { kind: 'Slack app token', anchors: ['xapp-'], pattern: /xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[a-z0-9]{40,80}/y },
+  { kind: 'Slack webhook', anchors: ['hooks.slack.com/'], pattern: /hooks\.slack\.com\/(?:services|workflows)\/[TA][A-Z0-9]{7,12}\/[AB][A-Z0-9]{7,12}\/[A-Za-z0-9/]{20,64}/y },
+  { kind: 'GitHub token', anchors: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], pattern: /gh[oprsu]_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y, read: readChecked },
+  { kind: 'GitHub token', anchors: ['github_pat_'], pattern: /github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}(?!\w)/y },
+  { kind: 'GitLab token', anchors: ['glpat-', 'gldt-', 'glrt-', 'glptt-', 'glcbt-', 'glsoat-'], pattern: /gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,300}/y },
   { kind: 'npm token', anchors: ['npm_'], pattern: /npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y, read: readChecked },
   // The text after the prefix is "pypi.org" in the header of the token.
   { kind: 'PyPI token', anchors: ['pypi-AgEIcHlwaS5vcmc'], pattern: /pypi-AgEIcHlwaS5vcmc[\w-]{50,400}/y },
   { kind: 'Docker token', anchors: ['dckr_pat_', 'dckr_oat_'], pattern: /dckr_[op]at_[\w-]{27,40}/y },
   { kind: 'SendGrid key', anchors: ['SG.'], pattern: /SG\.[\w-]{22}\.[\w-]{43}(?![\w-])/y },
-  {
-    kind: 'Mailgun key',
-    anchors: ['key-'],
-    pattern: /key-[0-9a-f]{32}(?![0-9a-f])/y,
-    read: (found) => (/mailgun/i.test(nearby(found)) ? readVaried(found) : undefined),
-  },
-  {
-    kind: 'Twilio key',
-    anchors: ['wilio', 'WILIO'],
-    isPart: true,
-    pattern: /wilio|WILIO/y,
-    read: readTwilio,
-  },
-  {
-    kind: 'OpenAI key',
-    anchors: ['sk-proj-', 'sk-svcacct-', 'sk-admin-'],
-    pattern: /sk-(?:proj|svcacct|admin)-[\w-]{20,180}/y,
-    read: (found) => (found.match.includes('T3BlbkFJ') ? readVaried(found) : undefined),
-  },
-  {
-    kind: 'OpenAI key',
-    anchors: ['T3BlbkFJ'],
-    before: 23,
-    pattern: /sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}(?!\w)/y,
-  },
+  { kind: 'Mailgun key', anchors: ['key-'], pattern: /key-[0-9a-f]{32}(?![0-9a-f])/y, read: (found) => (/mailgun/i.test(nearby(found)) ? readVaried(found) : undefined) },
+  { kind: 'Twilio key', anchors: ['wilio', 'WILIO'], isPart: true, pattern: /wilio|WILIO/y, read: readTwilio },
+  { kind: 'OpenAI key', anchors: ['sk-proj-', 'sk-svcacct-', 'sk-admin-'], pattern: /sk-(?:proj|svcacct|admin)-[\w-]{20,180}/y, read: (found) => (found.match.includes('T3BlbkFJ') ? readVaried(found) : undefined) },
+  { kind: 'OpenAI key', anchors: ['T3BlbkFJ'], before: 23, pattern: /sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}(?!\w)/y },
   { kind: 'Anthropic key', anchors: ['sk-ant-'], pattern: /sk-ant-[a-z]{3,8}\d\d-[\w-]{80,120}/y },
+  { kind: 'Square secret', anchors: ['sq0csp-'], pattern: /sq0csp-[\w-]{43}(?![\w-])/y },
+  { kind: 'Shopify token', anchors: ['shpat_', 'shpss_', 'shpca_', 'shppa_'], pattern: /shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32}(?!\w)/y },
+  { kind: 'DigitalOcean token', anchors: ['dop_v1_', 'doo_v1_', 'dor_v1_'], pattern: /do[opr]_v1_[0-9a-f]{64}(?!\w)/y },
+  { kind: 'Hugging Face token', anchors: ['hf_'], pattern: /hf_[A-Za-z]{34}(?!\w)/y },
+  { kind: 'Vault token', anchors: ['hvs.'], pattern: /hvs\.[\w-]{90,120}(?![\w-])/y },
   { kind: 'Slipway key', anchors: ['sl_live_'], pattern: /sl_live_[0-9a-f]{32}(?!\w)/y },
-  {
-    kind: 'Slipway claim token',
-    anchors: ['/claim?slug='],
-    isPart: true,
-    pattern: /\/claim\?slug=[a-z0-9-]{3,63}&(?:amp;)?token=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
-  },
-  {
-    kind: 'Slipway claim token',
-    anchors: ['claimToken', 'Claim-Token', 'claim-token', 'CLAIM_TOKEN'],
-    pattern:
-      /(?:claimToken|[Cc]laim-[Tt]oken|CLAIM_TOKEN)\\?["']?\s?[:=]\s?\\?["']?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
-  },
+  { kind: 'Slipway claim token', anchors: ['/claim?slug='], isPart: true, pattern: /\/claim\?slug=[a-z0-9-]{3,63}&(?:amp;)?token=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y },
+  { kind: 'Slipway claim token', anchors: ['claimToken', 'Claim-Token', 'claim-token', 'CLAIM_TOKEN'], pattern: /(?:claimToken|[Cc]laim-[Tt]oken|CLAIM_TOKEN)\\?["']?\s?[:=]\s?\\?["']?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y },
 ]
 
 const BY_ANCHOR = Map.groupBy(
@@ -150,11 +72,7 @@ const BY_ANCHOR = Map.groupBy(
 )
 
 /** The anchors of the rules, in one expression, which is several times as fast as a search for each. */
-const ANCHORS =
-  /-----BEGIN |A[KS]IA|AccountKey=|GOCSPX-|[sr]k_live_|xox[abeprs]-|xapp-|hooks\.slack\.com\/|gh[oprsu]_|github_pat_|gl(?:pat|dt|rt|ptt|cbt|soat)-|npm_|pypi-AgEIcHlwaS5vcmc|dckr_[op]at_|SG\.|key-|wilio|WILIO|sk-(?:proj|svcacct|admin|ant)-|T3BlbkFJ|sl_live_|\/claim\?slug=|claimToken|[Cc]laim-[Tt]oken|CLAIM_TOKEN/g
-
-/** What was found in a file, without the secrets; null for a file that cannot be scanned. */
-export type ScanResult = (Omit<FoundSecret, 'value'> & { digest: string })[] | null
+const ANCHORS = new RegExp(RULES.flatMap(({ anchors }) => anchors.map(RegExp.escape)).join('|'), 'g')
 
 /** Null, too, when there are more places to look at. */
 export function scan(read: () => Buffer): ScanResult {
@@ -170,12 +88,12 @@ export function scan(read: () => Buffer): ScanResult {
 }
 
 /** The secrets of a text, each once, in its order. Throws when the text has too many places to look at. */
-export function findSecrets(text: string, maxPlaces = MAX_PLACES): FoundSecret[] {
+export function findSecrets(text: string): FoundSecret[] {
   const found = new Map<string, FoundSecret>()
   let [line, counted] = [1, 0]
   let places = 0
   for (const { 0: anchor, index } of text.matchAll(ANCHORS)) {
-    if (++places > maxPlaces) throw new Error('The text has too many places that could be secrets')
+    if (++places > MAX_PLACES) throw new Error('The text has too many places that could be secrets')
     for (const { rule } of BY_ANCHOR.get(anchor) ?? []) {
       const start = index - (rule.before ?? 0)
       if (start < 0 || (!rule.isPart && isInsideWord(text, start))) continue

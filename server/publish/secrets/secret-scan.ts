@@ -15,7 +15,6 @@ import { WorkerThread } from '../../lib/worker-thread.ts'
 import type { Parts } from '../../parts.ts'
 import { type ManifestFile, servedType } from '../../store/tables/versions.ts'
 import type { VersionSource } from '../publish-queue.ts'
-import type { ScanResult } from './secret-rules.ts'
 
 type SecretScanParts = Pick<Parts, 'log'> & {
   secrets: Secrets
@@ -32,6 +31,20 @@ export interface FileContents {
   bytes: Uint8Array | { path: string; offset: number; size: number }
   coded?: CodedContent | undefined
 }
+
+/** A secret in a text. */
+export interface FoundSecret {
+  /** What it is, for people, such as "GitHub token". */
+  kind: string
+  /** From 1. */
+  line: number
+  /** The part of it that every secret of its kind has, and no more. */
+  excerpt: string
+  value: string
+}
+
+/** What was found in a file, without the secrets; null for a file that cannot be scanned. */
+export type ScanResult = (Omit<FoundSecret, 'value'> & { digest: string })[] | null
 
 /** Files that are scanned together, and the size of a larger one that is scanned. */
 const BATCH_BYTES = 2 ** 20
