@@ -9,10 +9,7 @@ interface Lists {
   hashes: ReadonlySet<string>
 }
 
-/**
- * What the operator has blocked, read at first use and after each change. What a node accepts that was not notified yet
- * is not served either: a visit reads the blocks of the files of its site.
- */
+/** Read at first use and after each change. A visit reads the blocks of its files: a node may not be notified yet. */
 export class Blocklist {
   #read: () => Promise<Lists>
 

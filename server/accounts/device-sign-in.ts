@@ -34,10 +34,7 @@ interface DeviceStart {
 
 type DeviceSignInsParts = Pick<Parts, 'store' | 'baseUrl' | 'secret' | 'clock'>
 
-/**
- * Sign-in of a program without a browser (RFC 8628): it shows a code, which its user enters on a page of the service.
- * Only hashes of codes are stored; the key is created when the program fetches it.
- */
+/** RFC 8628: for programs without a browser. Stores hashes of codes; the key is created when the program fetches it. */
 export class DeviceSignIns extends Component<DeviceSignInsParts> {
   readonly #codes = new Signer(this.parts.secret, 'device codes')
 

@@ -88,10 +88,7 @@ export async function revertCode(
   await tx.rows.remove('sign_in_codes', { attemptHash })
 }
 
-/**
- * Consumes the matching code. The code of the sent attempt token allows five wrong tries, independently of other
- * callers; the other codes of the address can be tried while sign-in is not locked for the caller.
- */
+/** Consumes the code. That of the attempt token allows five wrong tries; others can be tried while not locked. */
 export async function redeemCode(
   tx: WriteTransaction,
   { given, caller }: { given: CodeTry; caller: SignInCaller },

@@ -34,10 +34,7 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
   await tx.certificates.update(name, { dueAt: retry, unusedSince: null })
 }
 
-/**
- * For sites that changed since a time, while the budget has room: so the queue stays short, and names without a site
- * are never requested. Returns whether all of these sites had a certificate, or their owners no room.
- */
+/** While the budget has room; never for names without a site. False when sites are left whose owners have room. */
 export async function requestSiteCertificates(
   { store, clock, sites, directory }: IssuingDeps,
   changedSince = 0,

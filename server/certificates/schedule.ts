@@ -250,10 +250,7 @@ function planAfterRateLimit(error: AcmeError, certificate: CertificateSummary, n
   }
 }
 
-/**
- * Whether a limit concerns a name, its domain or a set of names. Other names must not wait for it, because
- * the owner of a domain can use up its limits elsewhere. CAs distinguish them only in the message.
- */
+/** Others must not wait for a limit that an owner can use up elsewhere. CAs distinguish them only in the message. */
 function isAboutName(sentence: string, name: string): boolean {
   const text = sentence.toLowerCase()
   const labels = name.replace('*.', '').split('.')

@@ -277,10 +277,7 @@ async function discardStrayUploads({ store, clock, config }: SweepParts): Promis
   return store.write('relaxed', INDEPENDENT, (tx) => tx.versions.discardStrayArrivals(before))
 }
 
-/**
- * Deletes unreferenced rows first, but none while a backup runs, then objects, which never get a row again. Returns how
- * many objects. One that cannot be deleted does not stop the deletion of others.
- */
+/** Returns how many objects it deleted, after their rows; none during a backup. A failure stops no other deletion. */
 async function collectBlobs({ store, blobs, clock, config }: SweepParts): Promise<number> {
   const before = clock() - config.blobGrace * 1000
   await repeatUntilEmpty(async () => {

@@ -39,10 +39,7 @@ interface UploadHeaders {
   contentLength: number | undefined
 }
 
-/**
- * Spec 4.3, 4.4 and 4.6, contract "Publish"; `Finalizer` continues. Validating, storing and responding take up to 25 ms
- * each for a manifest of 1,000 long names, so other requests run in between.
- */
+/** Spec 4.3, 4.4, 4.6, contract "Publish". Yields between steps of up to 25 ms each for 1,000 long names. */
 export class PublishService extends Component<PublishServiceParts> {
   readonly #manifests = new PendingManifestCache(this.parts)
   readonly #slots = new UploadSlots()

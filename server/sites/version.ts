@@ -36,10 +36,7 @@ export function requireFinalized<V extends { state: Version['state'] }>(version:
   return version
 }
 
-/**
- * VERSION_CONFLICT when a publish was based on another version than the one that it replaces. Its content hash lets the
- * publisher recognize its own version, of which it did not receive the response.
- */
+/** VERSION_CONFLICT; its content hash lets a publisher recognize its own version, whose response it did not get. */
 export async function assertBaseIsCurrent(
   { versions }: Queries,
   currentVersionId: string | null,

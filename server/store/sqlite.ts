@@ -193,10 +193,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     await showEverywhere()
   }
 
-  /**
-   * Resolves when all commits are on the disk and shown. Also after a write that changed nothing or failed: it may have read
-   * a commit whose flush is in progress. UNAVAILABLE when that is not certain in time.
-   */
+  /** When all commits are on the disk and shown, also those that a failed write has read. UNAVAILABLE if late. */
   async function flush(): Promise<void> {
     const shown = reads.showNewest()
     if (!(await settlesWithin(timeouts.commit, shown)))

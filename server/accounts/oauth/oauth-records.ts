@@ -60,10 +60,7 @@ export async function deleteTokens(store: Store, grantHash: string): Promise<voi
 /** The hash of a grant, what distinguishes its tokens, and a MAC over both: 32 bytes each, in base64url. */
 const TOKEN = /^([\w-]{43})([\w-]{43})([\w-]{43})$/
 
-/**
- * A token names its grant, so that it is recognized when it is not stored any more. Only a node with a secret of the
- * service makes and recognizes tokens (docs/decisions/044-refresh-tokens.md).
- */
+/** Used ones are recognized by their grant, with a secret of the service (docs/decisions/044-refresh-tokens.md). */
 export class RefreshTokens extends Component<Pick<Parts, 'secret'>> {
   readonly #signer = new Signer(this.parts.secret, 'oauth refresh tokens')
 

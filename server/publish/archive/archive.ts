@@ -164,10 +164,7 @@ const MAX_CONCURRENT_BYTES = 2 ** 20
 /** Each write occupies a thread, and `deploy/` and `npm start` set `UV_THREADPOOL_SIZE` to 16. */
 const MAX_CONCURRENT_FILES = 16
 
-/**
- * Passes every file to `onFile`: small ones concurrently, a streamed one before the next is read. The first
- * error is passed to `stop`, which must end `files`; rejects with it once no `onFile` runs any more.
- */
+/** Small files at the same time, streamed ones alone. `stop` gets the first error and must end `files`. */
 async function processEntries(
   files: AsyncIterable<ArchiveEntry>,
   onFile: (file: ArchiveFile) => Promise<void>,

@@ -34,10 +34,7 @@ export class MarkdownPages extends Component<MarkdownPagesParts> {
   readonly #semaphore = new Semaphore(RENDERINGS)
   readonly #load = shareRunning((hash: string) => this.#semaphore.run(() => this.#renderBlob(hash)))
 
-  /**
-   * Undefined when the document is not UTF-8 or beyond the bounds, so that it is shown as text. UNAVAILABLE when it
-   * cannot be read, when no worker starts, or when too many documents are waiting.
-   */
+  /** Undefined to show it as text: not UTF-8, or beyond the bounds. UNAVAILABLE when it cannot be read or must wait. */
   async get({ hash, size }: Pick<StoredFile, 'hash' | 'size'>): Promise<RenderedMarkdown | undefined> {
     if (hash === undefined || size > MAX_SOURCE_BYTES) return undefined
     const known = this.#cache.get(hash)

@@ -23,10 +23,7 @@ interface NewHead {
   tailStart: number
 }
 
-/**
- * Replaces the tags of the document, with every other byte unchanged; undefined when its encoding is not
- * ASCII-compatible. Only the head counts: body, templates, comments and scripts do not describe the document.
- */
+/** Changes no other byte of the document, and only its head; undefined when the encoding is not ASCII-compatible. */
 export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: string): NewHead | undefined {
   const mark = bytes.subarray(0, 3).equals(Buffer.from('\uFEFF')) ? 3 : 0
   // One character per byte, so that the parser's positions are byte offsets.
