@@ -33,8 +33,7 @@ export interface BlobLocation extends StoredBlob {
   isDamaged?: true
 }
 
-/** `unreadable` is of a file of a disk, which another time may be read. */
-export type BlobState = 'intact' | 'damaged' | 'unreadable' | 'missing'
+export type BlobState = 'intact' | 'damaged' | 'missing'
 
 /** First and last byte, inclusive. */
 export interface ByteRange {
@@ -87,7 +86,7 @@ export interface Blobs {
   read(location: BlobLocation, range?: ByteRange): Promise<Readable | undefined>
 
   /** Compares the stored bytes, not a cached copy, with the hash. Reads a large blob in pieces. */
-  verify(location: BlobLocation): Promise<BlobState>
+  verify(location: BlobLocation): Promise<BlobState | 'unreadable'>
 
   /** Deletes objects; absent ones are ignored. One that cannot be deleted does not keep others: it rejects afterwards. */
   remove(objects: readonly string[]): Promise<void>

@@ -187,7 +187,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     return content && { content, hash: content.length === size ? hashOnce('sha256', content) : undefined }
   }
 
-  async function verify(location: BlobLocation): Promise<BlobState> {
+  async function verify(location: BlobLocation): Promise<BlobState | 'unreadable'> {
     let handle: FileHandle | undefined
     try {
       handle = await open(place(location.object)).catch(ignoreMissing)

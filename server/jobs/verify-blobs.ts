@@ -108,7 +108,7 @@ function toFraction(hash: string): number {
 
 interface Damaged {
   location: BlobLocation
-  state: BlobState
+  state: BlobState | 'unreadable'
 }
 
 class Verification extends Component<VerifyOptions & { signal: AbortSignal | undefined }> {

@@ -39,11 +39,12 @@ export interface ChangingNodes {
 
 /** Changes sites by requests to a port of nodes of this database; the contents have what `comment` returns. */
 export async function changeBy(
-  { port, databaseUrl }: { port: number; databaseUrl: string },
+  nodes: { readonly port: number; readonly databaseUrl: string },
   comment: () => string,
 ): Promise<ChangingNodes> {
-  const key = await insertAccount(databaseUrl, 'publisher')
-  const admin = await insertAccount(databaseUrl, 'operator', { administratorSince: 1 })
+  const { port } = nodes
+  const key = await insertAccount(nodes.databaseUrl, 'publisher')
+  const admin = await insertAccount(nodes.databaseUrl, 'operator', { administratorSince: 1 })
   const client = new Slipway({ baseUrl: `http://localhost:${port}`, key })
   return {
     client,
@@ -58,13 +59,13 @@ export async function changeBy(
     hashOf: (text) => sha256(createPage(text, comment())),
     visit: (site) => sendRequest(port, { site }),
     async addDomain(domain, slug) {
-      await using store = await openStore(databaseUrl)
+      await using store = await openStore(nodes.databaseUrl)
       const row = domainRow(domain, { accountId: 'publisher', slug, status: 'active', verifiedAt: 1000 })
-      await store.write('durable', {}, (tx) => tx.rows.insert('domains', row))
+      await store.write('durable', {}, (tx) => tx.domains.insert(row))
     },
     async giveAway(slug, ownerId) {
-      await insertAccount(databaseUrl, ownerId)
-      await using store = await openStore(databaseUrl)
+      await insertAccount(nodes.databaseUrl, ownerId)
+      await using store = await openStore(nodes.databaseUrl)
       await store.write('durable', {}, (tx) => tx.sites.update(slug, { ownerId }))
     },
   }

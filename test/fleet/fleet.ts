@@ -40,8 +40,7 @@ export class Fleet implements AsyncDisposable {
   readonly port: number
   /** Between all nodes and the server of S3. */
   readonly bucket: TcpProxy | undefined
-  /** At the first primary. */
-  readonly databaseUrl: string
+  readonly #database: string
   readonly #owned = new AsyncDisposableStack()
   readonly #smtp: SmtpServer
   readonly #transport = nodeTransport({ idleMs: 15_000 })
@@ -100,7 +99,7 @@ export class Fleet implements AsyncDisposable {
       smtp,
       primary,
       standby,
-      databaseUrl: url,
+      database: new URL(url).pathname.slice(1),
     })
     fleet.#owned.use(opened.move())
     return fleet
@@ -113,7 +112,7 @@ export class Fleet implements AsyncDisposable {
     smtp: SmtpServer
     primary: Postgres
     standby: Postgres
-    databaseUrl: string
+    database: string
   }) {
     this.nodes = parts.nodes
     this.port = parts.port
@@ -121,7 +120,12 @@ export class Fleet implements AsyncDisposable {
     this.#smtp = parts.smtp
     this.#primary = parts.primary
     this.#standby = parts.standby
-    this.databaseUrl = parts.databaseUrl
+    this.#database = parts.database
+  }
+
+  /** At the primary of now. */
+  get databaseUrl(): string {
+    return this.#primary.url(this.#database)
   }
 
   async startNodes(): Promise<void> {

@@ -33,9 +33,10 @@ export async function runStandby({ seconds, nodes, log }: StandbyOptions): Promi
     keys.push(
       await insertAccount(fleet.databaseUrl, `account-${number}`, { email: `${number}@example.test` }),
     )
-  const [reader, ...publishers] = await Promise.all(
-    keys.map(async (key) => ({ key, slug: (await fleet.client(key).publishContents(createPage(0))).slug })),
-  )
+  const accounts: { key: string; slug: string }[] = []
+  for (const key of keys)
+    accounts.push({ key, slug: (await fleet.client(key).publishContents(createPage(0))).slug })
+  const [reader, ...publishers] = accounts
   report.event(`${nodes} nodes are ready, and ${publishers.length} accounts publish`)
   const stop = new AbortController()
   const state = { name: 'calm' }

@@ -295,6 +295,8 @@ const ROWS: readonly Row[] = [
   ['waits forever for a PROXY protocol header', 'packages/http-server/proxy-protocol.ts', 'ProxyProtocol.accept', "setTimeout(() => this.#refuse(socket, 'slow'), headerTimeoutMs)", 'undefined', PROXY_PROTOCOL],
   ['gives visitors over HTTPS the address of the balancer', 'packages/http-server/tls/tls-acceptor.ts', 'TlsAcceptor.#encrypt', 'inheritClient(socket, raw)', '', PROXY_PROTOCOL],
   ['closes its ports before balancers have noticed that it stops', 'server/app.ts', 'startService', 'await pause(readySeconds * 1000)', '', 'test/operator/commands.test.ts', 'test/operator/signals.test.ts'],
+  ['keeps the balancer at a node whose disk is full', 'server/app.ts', 'readiness', "reporter?.isReplaceable ? 'disk-full' : 'ready'", "'ready'", 'test/s3/service.test.ts'],
+  ['says nothing about an incident in the metrics', 'server/lib/incidents.ts', 'Incidents.watch', '(watched.active ? 1 : 0)', '0', 'test/operator/incidents.test.ts'],
   ['is ready while it stops', 'server/app.ts', 'readiness', "if (isStopping) return 'stopping'", '', 'test/operator/signals.test.ts'],
   ['sends visitors away from a node whose disk is full while no other has room', 'server/operations/fleet/nodes.ts', 'NodeReporter.#canReplace', 'other.seenAt >= this.#fullAt && !isDiskFull(other.numbers)', 'other.seenAt >= this.#fullAt', 'test/fleet/node-list.test.ts'],
   ['reads PROXY protocol headers of any size', 'packages/http-server/proxy-protocol.ts', 'parseVersion2', "if (length > MAX_V2_BYTES) return 'oversized'", '', PROXY_PROTOCOL],

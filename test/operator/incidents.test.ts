@@ -34,6 +34,7 @@ const run = promisify(execFile)
 /** What a service has logged. */
 interface Watched {
   log: Record<string, unknown>[]
+  metrics: Metrics
   /** Reads all states now. */
   check(): Promise<void>
 }
@@ -244,7 +245,7 @@ const PLAYS: Play[] = [
       const later = store.clock() + HOUR_MS
       const odd = { id: 'odd', host: 'odd:8080', release: '1', startedAt: later, seenAt: later, numbers: {} }
       return {
-        log,
+        ...{ log, metrics: parts.metrics },
         check: () => incidents.check(),
         async begin() {
           machine.aheadMs = -301_000
@@ -282,7 +283,7 @@ async function playBucket(stack: AsyncDisposableStack, fault: 'reset' | 'slow-do
 /** The log of a service; each reading follows `use`, a request of a user. */
 function watch({ service, log }: RunningService, use = async () => {}): Watched {
   return {
-    log,
+    ...{ log, metrics: service.metrics },
     async check() {
       await use()
       await service.incidents.check()
@@ -298,7 +299,7 @@ describe('the log states', () => {
   for (const { what, incidents, needs = [], says = {}, play } of PLAYS)
     test(`once that ${what}, and once that it is over`, requires(...needs), async () => {
       await using stack = new AsyncDisposableStack()
-      const { log, check, begin, end } = await play(stack)
+      const { log, metrics, check, begin, end } = await play(stack)
       const lines = () => log.filter(({ incident }) => incident !== undefined)
       const untilLogged = (count: number) =>
         waitFor(async () => {
@@ -318,10 +319,15 @@ describe('the log states', () => {
           if (value instanceof RegExp) assert.match(String(logged), value)
           else assert.equal(logged, value)
         }
-      await end()
       const states = incidents.filter((name) => 'ended' in INCIDENTS[name])
+      const last = () => states.map((incident) => metrics.read()[`slipway_incident{incident="${incident}"}`])
+      for (const incident of incidents)
+        assert.equal(metrics.counter('slipway_incidents_total', { incident }).value, 1)
+      assert.ok(last().every((value) => value === 1))
+      await end()
       await untilLogged(incidents.length + states.length)
       assert.deepEqual(byIncident(lines().slice(incidents.length)), toLines(states, 'ended'))
+      assert.ok(last().every((value) => value === 0))
       for (const { error } of log) assert.ok(!String(error).includes('\n    at '), String(error))
     })
 

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { PublishOptions } from '../../client/sdk/publish.ts'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { make, TYPES } from '../api/archive-requests.ts'
 import { sha256 } from '../api/content.ts'
 import { deterministicBytes, listObjects } from '../blobs/bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from '../blobs/service-with-internals.ts'
 import { noise } from '../edge/fixture.ts'
+import { openStore } from '../store/test-database.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { MIB } from '../support/units.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
@@ -122,6 +125,11 @@ test(
       }),
     )
     await disk.fill()
+    await using store = await openStore(database.url)
+    const other = { id: 'other', host: 'other:80', release: '1', startedAt: 0, numbers: {} }
+    await store.execute('relaxed', ({ rows }) =>
+      rows.put('nodes', { ...other, seenAt: Date.now() + MINUTE_MS }),
+    )
     const publish = (type: string, body: string | Buffer) =>
       sendRequest(port, { method: 'POST', path: '/api/v1/publish', headers: { 'content-type': type }, body })
     const text = 'a line of a page\n'.repeat(100_000)
@@ -137,6 +145,9 @@ test(
     assert.equal((await archive(100_000)).status, 201, 'it fits into memory')
     const { status, json: refusal } = await archive(3 * MIB)
     assert.deepEqual([status, (refusal as { code: string }).code], [507, 'INSUFFICIENT_STORAGE'])
+    const ready = () => sendRequest(port, { path: '/ready' })
+    await waitFor(async () => (await ready()).status === 503)
+    assert.deepEqual((await ready()).json, { status: 'disk-full' }, 'the balancer uses the other one')
   },
 )
 
