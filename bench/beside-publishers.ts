@@ -60,7 +60,10 @@ async function publishDuring(baseUrl: string, until: Promise<unknown>): Promise<
 /** By a process of its own, which the publishers of this one do not delay. Milliseconds. */
 async function visit(baseUrl: string, slug: string): Promise<number> {
   const visitor = fork(import.meta.filename, [baseUrl, slug])
-  const [wait] = await once(visitor, 'message')
+  const ended = once(visitor, 'exit').then(([code]) => {
+    throw new Error(`the visitor ended with ${code} before its report`)
+  })
+  const [wait] = await Promise.race([once(visitor, 'message'), ended])
   return wait as number
 }
 
