@@ -464,27 +464,35 @@ describe('what a reviewer writes', () => {
     await review.decide({ decision: 'approved', versionId })
   })
 
-  test('is announced to the owner by one email in ten minutes, without its words, unless it is the owner who writes', async () => {
-    const ann: Account = await api.account()
+  test('is announced to the owner and collaborators by one email in ten minutes, without its words, but not to its author', async () => {
+    const [ann, cleo] = [await api.account(), await api.account()]
     const { slug } = await api.publish(ann.client, { 'index.html': 'live' })
     const { versionId } = await api.publish(ann.client, { 'index.html': '1' }, { slug, preview: 'spring' })
+    await ann.client.addCollaborator(slug, cleo.email)
+    await ann.client.addCollaborator(slug, 'without-an-account@example.test')
     const review = ann.client.review(slug, 'spring')
     const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    const mails = async ({ email }: Account) =>
+      (await mailsTo(api, email)).filter((mail) => mail.includes('Review: '))
     const count = async () => {
       await api.sweep('emails')
-      return (await mailsTo(api, ann.email)).filter((mail) => mail.includes('Review: ')).length
+      return [(await mails(ann)).length, (await mails(cleo)).length]
     }
+    const comment = (by: SiteReview, name?: string) =>
+      by.createThread({ versionId, place: PLACE, text: 'the words', ...(name && { name }) })
     api.clock.now = Math.ceil(api.clock.now / HOUR_MS) * HOUR_MS + MINUTE_MS
-    await review.createThread({ versionId, place: PLACE, text: 'mine' })
-    assert.equal(await count(), 0)
+    await comment(review)
+    assert.deepEqual(await count(), [0, 1])
+    await comment(cleo.client.review(slug, 'spring'))
+    assert.deepEqual(await count(), [1, 1])
     for (let number = 0; number < 3; number++) {
-      await guest.createThread({ versionId, place: PLACE, text: 'the words', name: 'Bob' })
-      assert.equal(await count(), 1)
+      await comment(guest, 'Bob')
+      assert.deepEqual(await count(), [1, 1])
     }
-    assert.ok(!(await mailsTo(api, ann.email)).some((mail) => mail.includes('the words')))
+    assert.ok(![...(await mails(ann)), ...(await mails(cleo))].some((mail) => mail.includes('the words')))
     api.pass(10 * MINUTE_MS)
     await guest.decide({ decision: 'changes-requested', versionId, name: 'Bob' })
-    assert.equal(await count(), 2)
+    assert.deepEqual(await count(), [2, 2])
   })
 })
 

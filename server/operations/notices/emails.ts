@@ -190,7 +190,7 @@ const CONTENTS: { [Kind in NoticeEvent['kind']]: Describe<EventOf<Kind>> } = {
     return {
       subject: `Review: ${subject}`,
       blocks: [
-        `${author.replace(/[^\p{L}\p{N} -]/gu, '')} has ${REVIEWED[what]} ${preview === null ? 'your site' : `the preview ${preview} of your site`} ${slug}. There may be more since.`,
+        `${author.replace(/[^\p{L}\p{N} -]/gu, '')} has ${REVIEWED[what]} ${preview === null ? 'the site' : `the preview ${preview} of the site`} ${slug}. There may be more since.`,
         { label: 'Open the review', url: `${base}/sites/${slug}/review${query}` },
       ],
     }

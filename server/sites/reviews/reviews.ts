@@ -62,7 +62,7 @@ const FRAME_LIFETIME_MS = 30 * MINUTE_MS
 /** Of a link to the live version, which does not end by a preview. */
 const DEFAULT_LIFETIME_MS = 30 * DAY_MS
 
-/** The owner gets at most one email in this time for each review. */
+/** The owner and each collaborator get at most one email in this time for each review. */
 const NOTICE_INTERVAL_MS = 10 * MINUTE_MS
 
 /** Waiting requests of a process, and of one caller. */
@@ -196,7 +196,7 @@ export class Reviews extends Component<ReviewParts> {
         ...{ comments, createdAt: now, changedAt: now },
       }
       await tx.rows.insert('review_threads', thread)
-      await announce(tx, { access, subject, author, now, what: 'comment' })
+      await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: 'comment' })
       return describeThread(thread, access.version.id)
     })
   }
@@ -229,7 +229,7 @@ export class Reviews extends Component<ReviewParts> {
         changedAt: Math.max(now, thread.changedAt + 1),
       }
       await tx.reviews.updateThread(id, change)
-      await announce(tx, { access, subject, author, now, what: 'comment' })
+      await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: 'comment' })
       return describeThread({ ...thread, ...change }, access.version.id)
     })
   }
@@ -270,7 +270,7 @@ export class Reviews extends Component<ReviewParts> {
       }
       await tx.rows.insert('review_decisions', made)
       await tx.reviews.removeOldDecisions(subject, MAX_DECISIONS)
-      await announce(tx, { access, subject, author, now, what: decision })
+      await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: decision })
       return describeDecision(made)
     })
   }
@@ -404,21 +404,31 @@ interface Activity {
   access: ReviewAccess
   subject: ReviewSubject
   author: Reviewer
+  /** Of an author with an account. */
+  accountId: string | undefined
   now: number
   what: 'comment' | ReviewDecision['decision']
 }
 
-/** By email to the owner, unless it is the owner who acts. */
+/** By email to the owner and the collaborators, other than the one who acts. */
 async function announce(
   tx: WriteTransaction,
-  { access: { site }, subject, author, now, what }: Activity,
+  { access, subject, author, accountId, now, what }: Activity,
 ): Promise<void> {
-  if (author.role === 'owner' || site.ownerId === null) return
-  const { slug, previewName } = subject
+  const { slug, ownerId, visitsKey } = access.site
   const period = Math.floor(now / NOTICE_INTERVAL_MS)
-  const event = { kind: 'review', slug, preview: previewName || null, author: author.name, what } as const
-  const id = `review ${site.visitsKey} ${previewName} ${period}`
-  await tx.notices.addWithinLimit({ id, accountId: site.ownerId, event, createdAt: now })
+  const event = {
+    kind: 'review',
+    ...{ slug, preview: subject.previewName || null, author: author.name, what },
+  } as const
+  const emails = (await tx.collaborators.bySite(slug)).map(({ email }) => email)
+  const accounts = await Promise.all(emails.map((email) => tx.accounts.byEmail(email)))
+  for (const id of new Set([ownerId, ...accounts.map((account) => account?.id)]))
+    if (id && id !== accountId)
+      await tx.notices.addWithinLimit({
+        ...{ id: `review ${visitsKey} ${subject.previewName} ${period} ${id}`, accountId: id, event },
+        createdAt: now,
+      })
 }
 
 function exceeded(sentence: string, hint: string): ApiError {
