@@ -1,5 +1,5 @@
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
-import { TTL_SECONDS } from '../../protocol/api/publish.ts'
+import { type METADATA_TEXTS, TTL_SECONDS } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type CommandOption, type OptionValues, stringOption } from './command.ts'
@@ -69,6 +69,11 @@ export const METADATA_OPTIONS: Record<string, CommandOption> = {
     instead: 'The command asks for the password, or uses SLIPWAY_SITE_PASSWORD',
   },
   'no-password': { type: 'boolean', help: 'Remove the password' },
+}
+
+/** The option that sets a text. */
+export function optionOf(field: keyof typeof METADATA_TEXTS): string {
+  return Object.keys(SETTINGS[field].options)[0]!
 }
 
 /** The metadata of these options; absent ones stay as they are. */

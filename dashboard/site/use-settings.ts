@@ -75,21 +75,22 @@ export function useSettings(site: SiteDetails, onChanged: OnChanged): Settings {
 /** Characters, as the server counts them. */
 export const MAX_LENGTHS = {
   ...METADATA_TEXTS,
-  password: MAX_PASSWORD_LENGTH,
+  password: { maxLength: MAX_PASSWORD_LENGTH },
 }
 
 type LimitedField = keyof typeof MAX_LENGTHS
 
 /** Negative when the text is too long. */
 export function countRemainingCharacters(field: LimitedField, text: string | null | undefined): number {
-  return MAX_LENGTHS[field] - [...(text ?? '')].length
+  return MAX_LENGTHS[field].maxLength - [...(text ?? '')].length
 }
 
 function findErrors(draft: SettingsDraft, { hasPassword }: SiteDetails): Settings['errors'] {
   const errors: Settings['errors'] = {}
   for (const field of Object.keys(MAX_LENGTHS) as LimitedField[]) {
     const left = countRemainingCharacters(field, draft[field])
-    if (left < 0) errors[field] = `${pluralize(-left, 'character')} over the limit of ${MAX_LENGTHS[field]}.`
+    if (left < 0)
+      errors[field] = `${pluralize(-left, 'character')} over the limit of ${MAX_LENGTHS[field].maxLength}.`
   }
   if (draft.password === '' && !hasPassword) errors.password = 'Enter a password.'
   const expiry = draft.expiry && findExpiryError(draft.expiry, serverNow())

@@ -16,7 +16,7 @@ import {
 } from './fields.schema.ts'
 import {
   CLAIM_TOKEN_HEADER,
-  type HEAD_FIELDS,
+  HEAD_FIELDS,
   MAX_FILES,
   MAX_MESSAGE_LENGTH,
   METADATA_TEXTS,
@@ -58,15 +58,12 @@ export const limitsQuery = object(
   { site: text('Slug of a site; by default a new one', { maxLength: 100 }) },
 )
 
-const headTexts = {
-  title: text('Page title', { maxLength: METADATA_TEXTS.title }),
-  description: text('Meta description', { maxLength: METADATA_TEXTS.description }),
-  ogImagePath: text('Path of an image in the manifest'),
-} satisfies Record<(typeof HEAD_FIELDS)[number], Schema>
-/** For null, the value of the document is used. */
-export const headFields = nullables(headTexts)
+export const metadataTexts = Object.fromEntries(
+  Object.entries(METADATA_TEXTS).map(([field, { words, maxLength }]) => [field, text(words, { maxLength })]),
+) as Record<keyof typeof METADATA_TEXTS, Schema<string>>
 const metadata = {
-  ...headTexts,
+  ...metadataTexts,
+  ogImagePath: text('Path of an image of the site, for link previews'),
   spaMode: bool('Navigations to unknown paths get index.html'),
   ttlSeconds: integer('Seconds until an owned site expires, counted from finalize', {
     minimum: TTL_SECONDS.min,
@@ -77,6 +74,11 @@ const metadata = {
 /** Metadata of a site. On update absent fields stay, and null clears. */
 export const metadataFields = { ...nullables(metadata), spaMode: metadata.spaMode }
 export type SiteMetadata = Partial<StaticFields<typeof metadataFields>>
+
+/** For null, the value of the document is used. */
+export const headFields = Object.fromEntries(
+  HEAD_FIELDS.map((field) => [field, metadataFields[field]]),
+) as Pick<typeof metadataFields, (typeof HEAD_FIELDS)[number]>
 
 const claimToken = text('The claim token of an anonymous site')
 /** What a JSON publish has in its body, and an archive in its query. */

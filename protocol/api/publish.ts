@@ -4,10 +4,13 @@
 export const MAX_TITLE_LENGTH = 200
 export const MAX_MESSAGE_LENGTH = 200
 
-/** Texts about a site that the head of its pages shows. */
-const HEAD_TEXTS = { title: MAX_TITLE_LENGTH, description: 500 }
+/** Texts about a site that the head of its pages shows, with their maximum lengths in characters. */
+const HEAD_TEXTS = {
+  title: { maxLength: MAX_TITLE_LENGTH, words: 'Page title' },
+  description: { maxLength: 500, words: 'Description for link previews' },
+}
 
-/** Texts about a site that a publisher sets, with their maximum lengths in characters. */
+/** Texts about a site that a publisher sets. */
 export const METADATA_TEXTS = { ...HEAD_TEXTS }
 
 /** What the head of a page shows of a site. */

@@ -1,3 +1,4 @@
+import { METADATA_TEXTS } from '../../protocol/api/publish.ts'
 import type { Schema } from '../../protocol/api/schema.ts'
 
 // Examples of the OpenAPI document. test/api/openapi.test.ts validates each against its schema.
@@ -22,8 +23,8 @@ const EXAMPLES: readonly (readonly [value: string | number, fields: string])[] =
   ['b633a587c652d02386c4f16f8c6f6aab7352d97f16367c3c40576214372dd628', 'hash contentHash'],
   ['<h1>Hello</h1>', 'content'],
   ['iVBORw0KGgo=', 'contentBase64'],
+  ...Object.entries(METADATA_TEXTS).map(([field, { words }]) => [words, field] as const),
   ['My site', 'title'],
-  ['Pictures of harbors', 'description'],
   ['card.png', 'ogImagePath'],
   [2, 'fileCount'],
   [1742, 'totalBytes'],

@@ -15,7 +15,7 @@ import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
 import { validationError } from '../lib/errors.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
-import { NO_METADATA, type Site } from '../store/tables/sites.ts'
+import { METADATA_COLUMNS, NO_METADATA, type Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
 import type { HeadTags } from './page-metadata/head-injection.ts'
 import type { UrlBuilder } from './urls.ts'
@@ -25,7 +25,7 @@ export type HeadMetadata = Pick<Site, (typeof HEAD_FIELDS)[number]>
 type Rule = (value: unknown) => string | false
 
 const TEXT_RULES = Object.fromEntries(
-  Object.entries(METADATA_TEXTS).map(([field, maxLength]): [string, Rule] => [
+  Object.entries(METADATA_TEXTS).map(([field, { maxLength }]): [string, Rule] => [
     field,
     (text) =>
       typeof text !== 'string' || [...text].length > maxLength
@@ -91,9 +91,7 @@ export function headMetadata(site: HeadMetadata): HeadMetadata {
 /** Absent fields are omitted. */
 export function metadataChange(viewer: MetadataRequest, now: number): Partial<Site> {
   const { ttlSeconds, requireApproval } = viewer
-  const stored = (Object.keys(NO_METADATA) as (keyof typeof NO_METADATA)[]).filter(
-    (field) => viewer[field] !== undefined,
-  )
+  const stored = METADATA_COLUMNS.filter((field) => viewer[field] !== undefined)
   return {
     ...Object.fromEntries(stored.map((field) => [field, viewer[field] || NO_METADATA[field]])),
     ...(requireApproval === undefined ? {} : { requireApproval }),

@@ -33,7 +33,7 @@ import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
-import type { Site } from '../store/tables/sites.ts'
+import { METADATA_COLUMNS, type NO_METADATA, type Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword, passwordWork } from './password.ts'
@@ -332,15 +332,15 @@ interface CopyOptions {
 
 /**
  * A duplicate has the files and the metadata of the site, with the secrets in them that are declared public, but neither
- * password nor domains nor expiry (contract, "Sites"). Each column is named here, so that a new one is decided.
+ * password nor domains nor expiry (contract, "Sites"). Each other column is named, so that a new one is decided.
  */
 function siteCopy(
-  { title, description, ogImagePath, spaMode, allowedSecrets }: Site,
+  { allowedSecrets, ...site }: Site,
   { slug, ownerId, versionId, now }: CopyOptions & { ownerId: string },
 ): Site {
   return {
-    ...{ title, description, ogImagePath, spaMode, allowedSecrets },
-    ...{ slug, ownerId, visitsKey: slug, createdAt: now, updatedAt: now },
+    ...(Object.fromEntries(METADATA_COLUMNS.map((field) => [field, site[field]])) as typeof NO_METADATA),
+    ...{ allowedSecrets, slug, ownerId, visitsKey: slug, createdAt: now, updatedAt: now },
     ...{ isFinalized: true, liveVersionId: versionId, liveSince: now, previousVersionId: null },
     ...{ claimTokenHash: null, network: null, passwordHash: null, expiresAt: null },
     ...{ requireApproval: 'off', reviewKey: null, suspension: null, renamedTo: null },

@@ -7,8 +7,10 @@ import { buildRouteTable, type RouteTable, type SiteInput } from '../../server/e
 import { ASSET_NOT_FOUND, DEFAULT_PAGES } from '../../server/edge/respond/pages/error-pages.ts'
 import { publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
+import { headMetadata } from '../../server/sites/site-metadata.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { BlobRecord } from '../../server/store/tables/blobs.ts'
+import { NO_METADATA } from '../../server/store/tables/sites.ts'
 import { sha256 } from '../api/content.ts'
 import { parseRules } from '../support/parse-rules.ts'
 import { defaultType } from './fixture.ts'
@@ -49,7 +51,7 @@ export function toSite(
     pages: DEFAULT_PAGES,
     policy: publicPolicy({ publishedAt, metadataChangedAt: publishedAt }),
     rules: rules ?? undefined,
-    metadata: { title: null, description: null, ogImagePath: null },
+    metadata: headMetadata(NO_METADATA),
     toUrl: (name) => addresses.file('amber', name),
     blobs: new Map(files.map((file) => [file.hash!, toBlobRecord(file, encodings?.get(file.hash!))])),
     ...more,

@@ -6,6 +6,7 @@ import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { VersionFiles } from '../../server/edge/version-files.ts'
 import { OverloadError } from '../../server/lib/semaphore.ts'
+import { NO_METADATA } from '../../server/store/tables/sites.ts'
 import { sha256 } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { EdgeFixture } from './fixture.ts'
@@ -151,7 +152,12 @@ describe('a single file', () => {
   })
 })
 
-const METADATA = { title: 'A <title> & more', description: 'What it "is"', ogImagePath: 'im age.png' }
+const METADATA = {
+  ...NO_METADATA,
+  title: 'A <title> & more',
+  description: 'What it "is"',
+  ogImagePath: 'im age.png',
+}
 
 describe('the metadata of a site', () => {
   for (const [name, files] of [

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Readable, Writable } from 'node:stream'
+import { METADATA_TEXTS } from '../../../protocol/api/publish.ts'
 import { stripControlChars } from '../../../protocol/format.ts'
 import { UsageError } from '../cli-error.ts'
 import { type CommandContext, mustHaveValue, type OptionValues } from '../command.ts'
 import type { ErrorReport } from '../format-error.ts'
+import { optionOf } from '../metadata-options.ts'
 import { publish } from '../publish.ts'
 import { assertNoLinkOutside } from '../publish-folder.ts'
 import { SiteMemory } from '../state/site-memory.ts'
@@ -25,8 +27,12 @@ const OPTIONS: Record<string, [option: string, schema: { type: string; descripti
   slug: ['site', text('The site to update: the first label of its URL')],
   name: ['name', text('The first label of the URL of a new site: a-z, 0-9, hyphens; needs an account')],
   preview: ['preview', text('Publish to the preview of this name; the live site stays as it is')],
-  title: ['title', text('Page title')],
-  description: ['description', text('Description for link previews')],
+  ...Object.fromEntries(
+    Object.entries(METADATA_TEXTS).map(([field, { words }]) => [
+      field,
+      [optionOf(field as keyof typeof METADATA_TEXTS), text(words)],
+    ]),
+  ),
   message: ['message', text('A note about this version')],
   spaMode: ['spa', bool('Unknown paths show index.html')],
   draft: ['draft', bool('Keep the version as a draft with its own URL')],

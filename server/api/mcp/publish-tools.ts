@@ -1,8 +1,10 @@
-import type {
-  ArchiveResponse,
-  CreateResponse,
-  FinalizeResponse,
-  UpdateResponse,
+import {
+  type ArchiveResponse,
+  type CreateResponse,
+  type FinalizeResponse,
+  metadataFields,
+  metadataTexts,
+  type UpdateResponse,
 } from '../../../protocol/api/publish.schema.ts'
 import { bool, integer, list, object, type Schema, text } from '../../../protocol/api/schema.ts'
 import type { ClaimResponse } from '../../../protocol/api/sites.schema.ts'
@@ -90,9 +92,8 @@ export const PUBLISH_TOOLS: Tools = {
         ),
         slug: text('The site to update: the first label of its URL, or the URL. Default: a new site'),
         name: text('Creates your site of this name, or updates it; needs an account'),
-        title: text('Page title'),
-        description: text('Description for link previews'),
-        spaMode: bool('Unknown paths show index.html'),
+        ...metadataTexts,
+        spaMode: metadataFields.spaMode,
         ...update,
         versionId: text('In place of files: the version whose files you have uploaded'),
       },

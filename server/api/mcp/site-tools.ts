@@ -1,4 +1,6 @@
 import type { DomainList, DomainRecord } from '../../../protocol/api/domains.schema.ts'
+import { metadataFields } from '../../../protocol/api/publish.schema.ts'
+import { METADATA_FIELDS } from '../../../protocol/api/publish.ts'
 import { bool, integer, nullable, object, text } from '../../../protocol/api/schema.ts'
 import type {
   DuplicateResponse,
@@ -26,8 +28,9 @@ import {
 const details = project<SiteDetails>(
   ['slug', 'siteUrl', 'status'],
   [
-    ...(['versionId', 'title', 'updatedAt', 'expiresAt', 'role', 'ownerEmail', 'hasPassword'] as const),
-    ...(['description', 'ogImagePath', 'spaMode', 'pendingVersionId'] as const),
+    ...(['versionId', 'updatedAt', 'expiresAt', 'role', 'ownerEmail', 'hasPassword'] as const),
+    ...METADATA_FIELDS.filter((field) => field !== 'ttlSeconds'),
+    'pendingVersionId',
   ],
 )
 
@@ -83,10 +86,7 @@ export const SITE_TOOLS: Tools = {
     input: object(
       { slug: site },
       {
-        title: nullable(text('Page title')),
-        description: nullable(text('Description for link previews')),
-        ogImagePath: nullable(text('Path of an image of the site, for link previews')),
-        spaMode: bool('Unknown paths show index.html'),
+        ...metadataFields,
         password: nullable(text('Visitors must enter it')),
         ttlSeconds: nullable(integer('Seconds from now until the site expires')),
       },

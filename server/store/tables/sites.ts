@@ -12,8 +12,12 @@ const metadata = {
   spaMode: flag,
 } satisfies Record<Exclude<MetadataField, 'ttlSeconds'>, unknown>
 
+const metadataTable = new Table(metadata)
+
 /** What a cleared field is. */
-export const NO_METADATA = { ...new Table(metadata).nulls, spaMode: false }
+export const NO_METADATA: EntityOf<typeof metadataTable> = { ...metadataTable.nulls, spaMode: false }
+
+export const METADATA_COLUMNS = Object.keys(NO_METADATA) as (keyof typeof NO_METADATA)[]
 
 /**
  * A site. It is never removed, so that its slug is never reused; a deleted one has no versions, unless it is in the
