@@ -340,6 +340,19 @@ test('a constructor takes of the parts of the service what it uses', () => {
   assert.deepEqual(found, [])
 })
 
+test('only constructors take their parts from those of the service, and handlers name the services they use', () => {
+  const found = productSources()
+    .filter(({ path }) => path.startsWith('server/') && !/^server\/(parts|services)\.ts$/.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\bfunction (\w+)(?:<[^(]*>)?\([^)]*(?:\bPick<\s*Parts\b|: Services\b(?!\[))/g)].map(
+        ([, name]) => `${path} ${name}`,
+      ),
+    )
+    .filter((found) => !/^server\/api\/[\w-]+\.ts \w+Handlers$/.test(found))
+  // It collects the handlers of all resources.
+  assert.deepEqual(found, ['server/api/routes.ts routes'])
+})
+
 test('no path of a file is the pathname of a URL, which has a space in the name of a folder encoded', () => {
   const files = globSync(
     '{action,bench,client,dashboard,packages,scripts,server,test}/**/*.{js,mjs,ts,tsx}',

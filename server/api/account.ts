@@ -81,7 +81,13 @@ export function accountHandlers(services: Services) {
 
 async function describeAccount(
   { account, caller }: Call<'getAccount'>,
-  { accounts, limits, namedKeys, plans, versions }: Services,
+  {
+    accounts,
+    limits,
+    namedKeys,
+    plans,
+    versions,
+  }: Pick<Services, 'accounts' | 'limits' | 'namedKeys' | 'plans' | 'versions'>,
 ): Promise<Me> {
   // The limit of the plan, also for a browser session, which is counted separately.
   const { limit, remaining, reset } = await limits.peek({ ...caller, signedInWith: 'key' }, 'api')
@@ -137,7 +143,7 @@ export function credentialHandlers(services: Services) {
 /** Runners of many repositories share an address: only failures are charged to it, keys to the account of a trust. */
 async function exchangeIdToken(
   { request, reply, body }: Call<'exchangeIdToken'>,
-  { trusts, limits }: Services,
+  { trusts, limits }: Pick<Services, 'trusts' | 'limits'>,
 ) {
   const chargeAddress = () => charge(limits, request, reply, 'sign-in')
   const { remaining } = await limits.peek(request.caller, 'sign-in')

@@ -162,7 +162,10 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   handleUnrouted(api, [...known, { url: '/api/openapi.json', method: 'GET' }])
 }
 
-function routeOptions(route: Route, services: Services & { manifestBytes: number }): RouteOptions {
+function routeOptions(
+  route: Route,
+  services: Pick<Services, 'names' | 'pendingVersions' | 'store'> & { manifestBytes: number },
+): RouteOptions {
   const [status, shape] = route.answer
   const { manifestBytes } = services
   const { charge = 'api', ends, access, auth = 'required', foreignPages } = route

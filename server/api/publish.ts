@@ -58,7 +58,7 @@ export function publishHandlers(services: Services) {
 
 /** A new site, or a version of the site `slug`. */
 export function publishDirectly(
-  { archivePublisher, uploadLimiter }: Services,
+  { archivePublisher, uploadLimiter }: Pick<Services, 'archivePublisher' | 'uploadLimiter'>,
   { caller }: FastifyRequest,
   direct: ArchiveRequest,
   slug?: string,
@@ -73,7 +73,7 @@ export function publishDirectly(
 /** The request when its files come with it: an archive, or contents in JSON. */
 async function readDirectRequest(
   request: FastifyRequest,
-  { pendingVersions }: Services,
+  { pendingVersions }: Pick<Services, 'pendingVersions'>,
   slug?: string,
 ): Promise<ArchiveRequest | undefined> {
   const kind = archiveKind(request.headers['content-type'])
@@ -113,7 +113,7 @@ function toManifestEntry({ path, bytes, contentType = mediaType(path) }: Content
 /** See `Finalizer` for the charges. */
 async function finalize(
   { request, reply, caller, params, body }: Call<'finalizeVersion'>,
-  { finalizer, limits }: Services,
+  { finalizer, limits }: Pick<Services, 'finalizer' | 'limits'>,
 ) {
   const chargeOne = () => charge(limits, request, reply)
   if (request.validationError) {

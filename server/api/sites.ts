@@ -33,7 +33,10 @@ export function siteHandlers(services: Services) {
 }
 
 /** Requests with a former name of a site are about the site of today. */
-export function followRenames({ names, store }: Services): preHandlerAsyncHookHandler {
+export function followRenames({
+  names,
+  store,
+}: Pick<Services, 'names' | 'store'>): preHandlerAsyncHookHandler {
   return async (request) => {
     const named = request.params as { slug: string }
     named.slug = await names.current(named.slug, queriesFor(request, store))
@@ -46,7 +49,7 @@ export function followRenames({ names, store }: Services): preHandlerAsyncHookHa
  */
 async function deleteSite(
   { request, reply, caller, params: { slug }, body, query }: Call<'deleteSite'>,
-  { trash, limits }: Services,
+  { trash, limits }: Pick<Services, 'trash' | 'limits'>,
 ) {
   const { validationError } = request
   const { claimToken } = validationError ? {} : withClaimToken(request, body ?? {})

@@ -63,7 +63,7 @@ export function previewHandlers({ previews }: Pick<Services, 'previews'>) {
 /** See `Thumbnails` for the charges. */
 async function putThumbnail(
   { request, reply, caller, params }: Call<'putThumbnail'>,
-  { thumbnails, limits }: Services,
+  { thumbnails, limits }: Pick<Services, 'thumbnails' | 'limits'>,
 ) {
   const chargeOne = () => charge(limits, request, reply)
   const type = request.headers['content-type']?.trim().toLowerCase()

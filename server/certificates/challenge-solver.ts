@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ChallengeResponse, ChallengeSolver, ChallengeType } from '../../packages/acme-client/acme.ts'
 import { HOUR_MS } from '../lib/time.ts'
-import type { Parts } from '../parts.ts'
 import { INDEPENDENT } from '../store/store.ts'
+import type { IssuingDeps } from './deps.ts'
 import type { DnsHook } from './dns-hook.ts'
 
 /** The message is for the owner of the name. */
@@ -15,7 +15,7 @@ const CHALLENGE_TTL_MS = HOUR_MS
 
 /** Presents challenges on every node; `onPresent` receives the chosen type. */
 export function createChallengeSolver(
-  { store, clock, log, hook }: Pick<Parts, 'store' | 'clock' | 'log'> & { hook?: DnsHook | undefined },
+  { store, clock, log, hook }: Pick<IssuingDeps, 'store' | 'clock' | 'log' | 'hook'>,
   { types, onPresent }: { types: readonly ChallengeType[]; onPresent: (type: ChallengeType) => void },
 ): ChallengeSolver {
   return {

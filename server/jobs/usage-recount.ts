@@ -1,5 +1,5 @@
 import { listPages } from '../lib/list-pages.ts'
-import type { Parts } from '../parts.ts'
+import type { Log } from '../lib/log.ts'
 import { sumVersions } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
@@ -13,7 +13,7 @@ const HOLDERS_PER_PAGE = 100
 const MAX_ATTEMPTS = 3
 
 /** Corrects what was counted otherwise. Returns the number of corrections. */
-export async function recountUsage({ store, log }: Pick<Parts, 'store' | 'log'>): Promise<number> {
+export async function recountUsage({ store, log }: { store: Store; log: Log }): Promise<number> {
   try {
     return await processEach(listHolders(store), async (holder) => {
       const difference = await correct(store, holder)
