@@ -40,6 +40,10 @@ const stopListening = NetServer.prototype.close
 /** Maximum number of pipelined requests in progress before a connection is paused: each takes some KiB. */
 const MAX_PIPELINED = 32
 
+/** How long no connection comes before the sockets of a port are closed, and how often that is waited for. */
+const QUIET_MS = 50
+const MAX_WAITS = 10
+
 /** Listens from the start, so that an ephemeral port is known, and queues requests until `serve`. */
 export class Listener {
   readonly port: number
@@ -109,17 +113,14 @@ export class Listener {
    * `others` resolves, which their listener does when the last of them has ended.
    */
   async drain(seconds: number, others?: Promise<void>): Promise<void> {
-    // `close` of an HTTP server would also reset idle connections, on which a client may be sending a request.
-    const closed = this.#sockets.map(
-      (socket) => new Promise((resolve) => stopListening.call(socket, resolve)),
-    )
+    const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
+    const closed = lastRequestMs === 0 ? this.#stopListening() : await this.#stopAccepting()
     this.#proxyProtocol?.close()
     if (this.#fastPath) this.#fastPath.pool.isClosing = true
     const closeIdle = () => {
       closeIdleConnections(this.#server)
       this.#fastPath?.pool.close()
     }
-    const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
     if (lastRequestMs === 0) closeIdle()
     // Requests that were in progress leave connections behind.
     const closing = setInterval(closeIdle, lastRequestMs)
@@ -130,6 +131,33 @@ export class Listener {
     await Promise.all([...closed, others])
     clearInterval(closing)
     clearTimeout(destroying)
+  }
+
+  /**
+   * The system resets connections that a closed socket has not accepted. So new ones get their response when all processes
+   * have probably closed theirs: most clients open the next connection after a response.
+   */
+  async #stopAccepting(): Promise<Promise<unknown>[]> {
+    const pause = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS))
+    const accept = acceptors.get(this.#server)!
+    const held = new Set<Socket>()
+    acceptors.set(this.#server, (socket) => {
+      held.add(socket.once('error', () => held.delete(socket)))
+    })
+    for (let waits = 0, before = -1; before < held.size && waits < MAX_WAITS; waits++) {
+      before = held.size
+      await pause()
+    }
+    const closed = this.#stopListening()
+    await pause()
+    acceptors.set(this.#server, accept)
+    for (const socket of held) if (!socket.destroyed) accept(socket)
+    return closed
+  }
+
+  /** `close` of an HTTP server would also reset idle connections, on which a client may be sending a request. */
+  #stopListening(): Promise<unknown>[] {
+    return this.#sockets.map((socket) => new Promise((resolve) => stopListening.call(socket, resolve)))
   }
 }
 

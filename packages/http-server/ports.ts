@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 
 export interface ListenAddress {
   host: string
@@ -16,6 +16,8 @@ export interface ListenAddress {
 export const SOCKETS = 128
 
 export const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
+
+const MAX_CONNECT_MS = 1000
 
 /** Of all sockets of a port. */
 const MAX_CONNECTIONS = 20_000
@@ -42,7 +44,7 @@ export class ListenError extends Error {
  * several `sockets` each address has so many servers, where the system spreads connections over them.
  */
 export async function listenOn<S extends Server>(place: ListenAddress, make: () => S): Promise<[S, ...S[]]> {
-  const hosts = place.host === 'localhost' ? ['127.0.0.1', '::1'] : [place.host]
+  const hosts = addressesOf(place.host)
   const servers: S[] = []
   let { port } = place
   for (const [index, host] of hosts.entries()) {
@@ -65,12 +67,7 @@ async function* listenOnAddress<S extends Server>(
   make: () => S,
 ): AsyncGenerator<S> {
   const spreads = sockets > 1
-  // Sockets that share a port do not refuse it to those of another service.
-  if (spreads && !place.shared && place.port !== 0) {
-    const probe = createServer()
-    await listen(probe, place)
-    await new Promise((resolve) => probe.close(resolve))
-  }
+  if (spreads && !place.shared && place.port !== 0) await assertUnused(place)
   for (let { port } = place, left = sockets; left > 0; left--) {
     const server = make()
     const isSpread = await listen(server, { ...place, port, shared: place.shared || spreads })
@@ -78,6 +75,29 @@ async function* listenOnAddress<S extends Server>(
     if (!isSpread) return
     port = getPort(server)
   }
+}
+
+/** ListenError when a program accepts connections there: sockets that share a port do not refuse it to those of another service. */
+export async function assertFree(place: Pick<ListenAddress, 'host' | 'port'>): Promise<void> {
+  for (const host of addressesOf(place.host)) await assertUnused({ ...place, host })
+}
+
+/** Connects: the system would reset the clients of a socket that listens and is closed again. */
+async function assertUnused({ host, port }: Pick<ListenAddress, 'host' | 'port'>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect({ host, port })
+    // The system may choose the port itself for this connection, which is then one to itself.
+    .once('connect', () => resolve(socket.localPort !== port))
+    .once('error', () => resolve(false))
+    .setTimeout(MAX_CONNECT_MS, () => resolve(false))
+  const isUsed = await promise
+  socket.destroy()
+  const message = `a program listens on port ${port} of ${host}`
+  if (isUsed) throw new ListenError(message, { code: 'EADDRINUSE', host, port })
+}
+
+function addressesOf(host: string): string[] {
+  return host === 'localhost' ? ['127.0.0.1', '::1'] : [host]
 }
 
 /** For the sockets of one port: closes connections beyond `max` that are open. */

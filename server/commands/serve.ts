@@ -106,11 +106,11 @@ async function serveWithWorkers(context: CommandContext): Promise<number> {
 
 /** Ensures that no other program has the ports before the workers share them; picks them when any will do. */
 async function freePorts({ host, port, httpsPort, internalHost, internalPort }: Config): Promise<Ports> {
-  const { probePort } = await import('../config/open-port.ts')
+  const { findFreePort } = await import('../config/open-port.ts')
   const probe = (setting: string, host: string, port: number | undefined) =>
-    port === undefined ? undefined : probePort(setting, host, port)
+    port === undefined ? undefined : findFreePort(setting, host, port)
   return {
-    port: await probePort('SLIPWAY_PORT', host, port),
+    port: await findFreePort('SLIPWAY_PORT', host, port),
     httpsPort: await probe('SLIPWAY_HTTPS_PORT', host, httpsPort),
     internalPort: await probe('SLIPWAY_INTERNAL_PORT', internalHost, internalPort),
   }

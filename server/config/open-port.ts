@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { getPort, ListenError, listenOn } from '../../packages/http-server/ports.ts'
+import { assertFree, getPort, ListenError, listenOn } from '../../packages/http-server/ports.ts'
 
 /** Awaits what listens with the port of a setting. Its ListenError is one sentence for the operator. */
 export async function openPort<T>(setting: string, opening: Promise<T>): Promise<T> {
@@ -17,6 +17,13 @@ export async function probePort(setting: string, host: string, port: number): Pr
   const free = getPort(probes[0])
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
   return free
+}
+
+/** The number of a free port: of this one, unless it is 0. A ListenError as of `openPort`. */
+export async function findFreePort(setting: string, host: string, port: number): Promise<number> {
+  if (port === 0) return probePort(setting, host, port)
+  await openPort(setting, assertFree({ host, port }))
+  return port
 }
 
 function explain({ code, host, port }: ListenError, setting: string): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { Connections } from '../../packages/http-server/clients/connections.ts'
@@ -166,6 +166,7 @@ test('a drain closes what requests in progress leave behind, and the response to
   await send(other, 2)
   const { socket } = begun[0]!
   const drained = listener.drain(3600, new Promise((resolve) => outer.close(() => resolve())))
+  await stopAccepting(t)
   await send(other, 3)
   let received = ''
   other.on('data', (bytes) => {
@@ -191,6 +192,7 @@ test('a drain lets a slow client read its response to the end', async (t) => {
   socket.write(REQUEST)
   await once(socket, 'readable')
   const drained = listener.drain(3600)
+  await stopAccepting(t)
   t.mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
   let received = 0
   for await (const bytes of socket) {
@@ -200,3 +202,11 @@ test('a drain lets a slow client read its response to the end', async (t) => {
   assert.ok(received > answer.length, `${received} bytes`)
   await drained
 })
+
+/** Before it closes its sockets, and after that, a listener waits for connections of which it did not know. */
+async function stopAccepting({ mock }: TestContext): Promise<void> {
+  for (let waits = 0; waits < 3; waits++) {
+    mock.timers.tick(CONNECTION_DEADLINES.connection.lastRequest)
+    await turn()
+  }
+}

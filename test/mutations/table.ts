@@ -85,6 +85,7 @@ const ROWS: readonly Row[] = [
   ['lets a client send for ever after its response', 'packages/http-server/lingering.ts', 'LingeringConnections.#linger', 'setTimeout(destroy, this.#deadlines.total)', 'setTimeout(() => undefined, this.#deadlines.total)', 'test/http-server/lingering.test.ts'],
   ['asks for the body of a request that it refuses', 'packages/http-server/listener.ts', 'makeServer', 'request.continueWhenRead(response)', '    response.writeContinue()', REFUSALS],
   // Watching the service, and its emails
+  ['resets the connections that wait in the sockets of a service that stops', 'packages/http-server/listener.ts', 'Listener.drain', 'lastRequestMs === 0 ? this.#stopListening() : await this.#stopAccepting()', 'this.#stopListening()', 'test/serving/drain.test.ts'],
   ['ends the metrics before the last request of a service that stops', 'server/app.ts', 'startService', 'await Promise.all([ended, listener.drain(drainSeconds, https?.drain(drainSeconds))])', 'await internalServer?.[Symbol.asyncDispose]()\n      await Promise.all([ended, listener.drain(drainSeconds, https?.drain(drainSeconds))])', 'test/database-faults/metrics.test.ts'],
   ['logs upload signatures and claim tokens', 'server/operations/telemetry/observe-request.ts', 'ServiceRequests.#log', 'path: maskPath(url),', 'path: url,', 'test/operator/access-log.test.ts'],
   ['lets a visitor end a field of the access log', 'server/operations/access-log/access-log.ts', 'escapeCombined', '/[^\\x20-\\x7e]|["\\\\]/g', '/[^\\x20-\\x7e]/g', 'test/operator/access-log.test.ts'],

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { startTestService } from '../support/service.ts'
 
+// As long as a client takes to send its next request.
+const DEADLINES = { connection: { ...PATIENT.connection, lastRequest: HOUR_MS } }
+
 test('a service that ends answers each client that continues to send once more, and says that it is the last answer', async () => {
-  // As long as a client takes to send its next request.
-  const connection = { ...PATIENT.connection, lastRequest: HOUR_MS }
-  const service = await startTestService({ DRAIN_SECONDS: '3600' }, undefined, { deadlines: { connection } })
+  const service = await startTestService({ DRAIN_SECONDS: '3600' }, undefined, { deadlines: DEADLINES })
   const files = [{ path: 'index.html', content: 'x' }]
   const { siteUrl } = await service.client().publishContents({ files })
   // Visits are answered from the socket, requests of the API by Node's parser.
@@ -27,6 +30,18 @@ test('a service that ends answers each client that continues to send once more, 
   })
   await begun.promise
   await Promise.all([...visits, service[Symbol.asyncDispose]()])
+})
+
+test('a service that ends answers clients whose connection the system has accepted, and the service has not', async () => {
+  const service = await startTestService({ DRAIN_SECONDS: '3600' }, undefined, { deadlines: DEADLINES })
+  const clients = Array.from({ length: 64 }, () => connect(service.port, '127.0.0.1'))
+  for (const client of clients) client.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  // They connect, and the service has no turn in which it could accept one.
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  const ended = service[Symbol.asyncDispose]()
+  for (const client of clients)
+    assert.match(await text(client), /^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/is)
+  await ended
 })
 
 /** A client that reuses its connection. */
