@@ -43,6 +43,10 @@ const RUNS = {
     shows: 'reads and sign-in while accounts publish into a standby that does not answer',
   },
   rolling: { args: ['test/fleet/main.ts', 'rolling'], shows: 'a rolling upgrade under 100,000 visits' },
+  restart: {
+    args: ['test/fleet/main.ts', 'restart'],
+    shows: 'restarts of one machine under 200,000 requests',
+  },
   move: { args: ['test/fleet/main.ts', 'move'], shows: '10,000 sites into a fleet and back' },
   kills: { args: ['test/fleet/main.ts', 'kills'], shows: 'a kill at each event of a publish' },
   collection: { args: ['test/fleet/main.ts', 'collection'], shows: '200,000 steps of collection' },

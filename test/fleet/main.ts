@@ -10,6 +10,7 @@ import { runKills, runKillsControl } from './kills.ts'
 import { runMove } from './move.ts'
 import { runOutages } from './outages.ts'
 import type { Report } from './report.ts'
+import { runRestarts } from './restart.ts'
 import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
 import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
@@ -20,6 +21,7 @@ import { runStandby } from './standby.ts'
 // `npm run fleet -- outages [--seconds N]`: changes sites in all ways, then takes away the database or the bucket.
 // `npm run fleet -- standby [--seconds N]`: 34 accounts publish while the standby is away, and another one reads.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
+// `npm run fleet -- restart [--visits N]`: restarts one machine with two workers, behind HAProxy and without it.
 // `npm run fleet -- move [--sites N]`: moves a machine into a fleet and back.
 // `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
 // `npm run fleet -- collection [--steps N]`: publishes, deletes and collects on three nodes over S3.
@@ -71,6 +73,7 @@ const runs: Record<string, () => Promise<Report>> = {
   outages: () => runOutages({ seconds: Number(values.seconds), nodes: options.nodes, log }),
   standby: () => runStandby({ seconds: Number(values.seconds), nodes: options.nodes, log }),
   rolling: () => runRollingRestart({ ...options, visits: Number(values.visits) }),
+  restart: () => runRestarts({ visits: Number(values.visits), log }),
   move: () => runMove({ sites: Number(values.sites), log }),
   kills: () =>
     withServers(async (servers) => {
