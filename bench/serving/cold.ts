@@ -26,9 +26,10 @@ export async function coldFirstBytes(
   paths: readonly string[],
 ): Promise<number[][]> {
   const taken = servers.map((): number[] => [])
+  // Before the connections: servers close those that wait for a slow disk.
+  execFileSync('sync')
   using stack = new DisposableStack()
   const lines = await Promise.all(servers.map(async ({ port }) => stack.use(await Line.open(port))))
-  execFileSync('sync')
   for (const [index, path] of paths.entries()) {
     for (let turn = 0; turn < servers.length; turn++) {
       const place = (index + turn) % servers.length
