@@ -194,7 +194,7 @@ async function quotaExceeded(
   const message =
     part === 'sites'
       ? `${subject} has ${formatNumber(used)} of ${formatCountLimit(limit)} sites`
-      : `${subject} has ${formatBytes(used)} of ${formatLimit(limit)}, and this publish needs ${formatBytes(requested)} more`
+      : `${subject} has ${formatBytes(used)} of ${formatLimit(limit)}, and this needs ${formatBytes(requested)} more`
   return ownerId === null
     ? new ApiError('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
     : new AccountQuotaError(message, ownerId, details)

@@ -1,11 +1,13 @@
 import { hash as hashOnce } from 'node:crypto'
 import type { PreviewAddress } from '../../protocol/api/fields.schema.ts'
 import { findRole } from '../accounts/authorization.ts'
+import { releaseHolding } from '../accounts/quotas.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { toIso } from '../lib/time.ts'
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
+import type { ReviewSubject } from '../store/tables/reviews.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
 import { LABEL_PATTERN } from './slug.ts'
@@ -63,10 +65,17 @@ export async function endPreview(
   { now, effect, keepsReview = false }: { now: number; effect: ChangeEffect; keepsReview?: boolean },
 ): Promise<void> {
   const { id, slug, publishedAt, previewName } = version
-  if (!keepsReview) await tx.reviews.remove({ slug, previewName: previewName! })
+  if (!keepsReview) await removeReview(tx, { slug, previewName: previewName! })
   if (publishedAt === null) return deleteVersions(tx, slug, { ids: [id], now, effect })
   await tx.versions.update(id, { previewName: null, previewUntil: null, liveReload: false })
   await tx.notifyChanged(slug, effect)
+}
+
+/** With its threads, links and decisions. */
+export async function removeReview(tx: WriteTransaction, subject: ReviewSubject): Promise<void> {
+  const bytes = await tx.reviews.remove(subject)
+  const site = bytes > 0 && (await tx.sites.find(subject.slug))
+  if (site) await releaseHolding(tx, site, { bytes, sites: 0 })
 }
 
 /** Within a write. PREVIEW_LIMIT_REACHED. */

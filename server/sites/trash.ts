@@ -121,13 +121,13 @@ export async function deleteSite(
   const site = await tx.sites.find(slug)
   if (!site) return
   const versions = await tx.versions.bySlug(slug)
-  const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
+  const files = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
   for (const { email } of await tx.collaborators.bySite(slug)) {
     const account = await tx.accounts.byEmail(email)
     if (account) await tx.keys.deleteOfSite(account.id, site.visitsKey)
   }
   await tx.collaborators.removeOfSite(slug)
-  await tx.reviews.removeOfSite(slug)
+  const bytes = files + (await tx.reviews.removeOfSite(slug))
   if (site.ownerId !== null) {
     await tx.keys.deleteOfSite(site.ownerId, site.visitsKey)
     await tx.trusts.deleteOfSite(site.visitsKey)

@@ -29,7 +29,7 @@ import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { injectionWarnings } from './page-metadata/injected-document.ts'
-import { describePreview, endPreview, requireApproval } from './preview.ts'
+import { describePreview, endPreview, removeReview, requireApproval } from './preview.ts'
 import { chosenMetadata, findInjection, hasImage } from './site-metadata.ts'
 import type { UrlBuilder } from './urls.ts'
 import {
@@ -171,7 +171,7 @@ export class Versions extends Component<VersionsParts> {
         throw new ApiError('VERSION_LIVE', sentence)
       }
       await forgetFormerFiles(tx, site, versionId, now)
-      if (state === 'ready' && previewName !== null) await tx.reviews.remove({ slug, previewName })
+      if (state === 'ready' && previewName !== null) await removeReview(tx, { slug, previewName })
       await deleteVersions(tx, slug, { ids: [versionId], now, effect: 'withdrawn' })
     })
     return { slug, versionId, deleted: true }

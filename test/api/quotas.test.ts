@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
+import type { SiteReview } from '../../client/sdk/slipway.ts'
 import type { Exceptions } from '../../protocol/api/account.schema.ts'
 import type { AuditPage } from '../../protocol/api/admin/audit.schema.ts'
 import type { QuotaDetails } from '../../protocol/api/errors.schema.ts'
@@ -88,6 +89,45 @@ describe('what an account holds', () => {
     assert.deepEqual(await holding(owner), [0, 0])
   })
 
+  test('comments count for the owner of the site, until their review or the site is deleted', async () => {
+    const owner = await ownerWith({ bytes: 12 * KB })
+    const { slug } = await api.publish(owner.client, page('live'))
+    const shown = await api.publish(owner.client, page('next'), { slug, preview: 'next' })
+    const review = owner.client.review(slug, 'next')
+    const place = { path: '/', selector: 'p', text: '', before: '', after: '', width: 9, height: 9 }
+    const { versionId } = shown
+    const comment = (by: SiteReview) =>
+      by.createThread({ versionId, place, text: 'x'.repeat(4 * KB), name: 'Ann' })
+    const { id } = await comment(review)
+    const [first] = await holding(owner)
+    assert.ok(first > 6 * KB && first < 6.5 * KB, `${first}`)
+    await review.addToThread(id, { text: 'y'.repeat(KB) })
+    const [full] = await holding(owner)
+    assert.ok(full > first + KB)
+    await review.addToThread(id, { status: 'resolved' })
+    const { url } = await review.createLink()
+    const guest = api.anonymous.with({ reviewToken: new URL(url).hash.slice(1) }).review(slug, 'next')
+    await comment(guest)
+    const refused = await expectFailure(comment(guest), 'QUOTA_EXCEEDED')
+    assert.deepEqual([refused.details, /\d/.test(refused.message)], [undefined, false])
+    assert.equal((await refusal(comment(review))).limit, 12 * KB)
+    await owner.client.deletePreview(slug, 'next')
+    assert.deepEqual(await holding(owner), [KB, 1])
+    const live = owner.client.review(slug)
+    const liveId = (await live.get()).versionId
+    await live.createThread({ versionId: liveId, place, text: 'z' })
+    await live.decide({ versionId: liveId, decision: 'approved' })
+    await live.createLink()
+    await owner.client.delete(slug)
+    assert.ok((await holding(owner))[0] > KB)
+    await owner.client.delete(slug, { permanent: true })
+    assert.deepEqual(await holding(owner), [0, 0])
+    const subject = { slug, previewName: '' }
+    const { reviews } = (await api.operator()).store.read
+    for (const rows of [reviews.threads(subject), reviews.links(subject), reviews.decisions(subject, 1)])
+      assert.deepEqual(await rows, [], 'a deletion of the site leaves nothing of its reviews')
+  })
+
   test('an upload that is not finalized within a day no longer counts', async () => {
     const owner = await ownerWith({ bytes: 10 * KB })
     await api.create(owner.client, page('abandoned', 8 * KB))
@@ -135,7 +175,7 @@ describe('what an account holds', () => {
       const freeable = { trashedSites: 0, pendingVersions: 0 }
       const quota = { quota: 'account-bytes', limit: 10 * KB, used: 8 * KB, requested: 3 * KB }
       assert.deepEqual(details, { ...quota, ...freeable })
-      assert.match(message, /^The account has 8.0 kB of 10 kB, and this publish needs 3.0 kB more$/)
+      assert.match(message, /^The account has 8.0 kB of 10 kB, and this needs 3.0 kB more$/)
       assert.match(hint!, /^Delete sites permanently/)
       assert.deepEqual(await holding(owner), [8 * KB, 1])
     })

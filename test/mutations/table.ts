@@ -542,6 +542,8 @@ const ROWS: readonly Row[] = [
   ['keeps the review links of a revoked key', 'server/store/queries/reviews.ts', 'ReviewQueries.removeEndedLinks', ', e.not(HAS_KEY)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a revoked key', 'server/sites/reviews/access.ts', 'requireCreator', 'if (!key) throw linkEnded()', 'if (!key) return FULL_GRANT', 'test/api/reviews.test.ts'],
   ['keeps the frames and links of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await endFrames(tx, slug, now)', '', 'test/api/reviews.test.ts'],
+  ['does not count the comments of a review', 'server/sites/reviews/reviews.ts', 'Reviews.#chargeOwner', 'await this.parts.quotas.charge(tx, site, { bytes, sites: 0 })', '', QUOTAS],
+  ['counts the comments of a deleted review', 'server/sites/preview.ts', 'removeReview', 'if (site) await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
   ['names who decided in another review', 'server/sites/reviews/reviews.ts', 'Reviews.get', 'last?.previewName === previewName ? describeDecision(last) : null', 'last ? describeDecision(last) : null', 'test/cli/feedback.test.ts'],
   ['lets guests decide with the link of a key that may not', 'server/sites/reviews/reviews.ts', 'Reviews.decide', 'if (!access.mayDecide)', 'if (false)', 'test/api/reviews.test.ts'],
   ['shows the frame of a review to other pages', 'server/edge/review.ts', 'ReviewFrames.admit', "headers.push('Content-Security-Policy', `frame-ancestors ${this.#baseOrigin}`)", '', 'test/edge/review.test.ts'],

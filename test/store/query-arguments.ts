@@ -304,6 +304,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     decisionsAbout: ['slug 7', 'content_hash 7', 20],
     remove: [reviewed],
     removeOfSite: ['slug 7'],
+    charactersOfSite: ['slug 7'],
   },
   reports: {
     find: ['site 7'],

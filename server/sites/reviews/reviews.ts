@@ -68,7 +68,7 @@ const NOTICE_INTERVAL_MS = 10 * MINUTE_MS
 /** Waiting requests of a process, and of one caller. */
 const WAITING = { total: 1000, perKey: 30 }
 
-type ReviewParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>
+type ReviewParts = Pick<Parts, 'quotas' | 'store' | 'addresses' | 'clock' | 'secret'>
 
 /** Comments and decisions about a preview or about the live version of a site (contract, "Review"). */
 export class Reviews extends Component<ReviewParts> {
@@ -189,7 +189,7 @@ export class Reviews extends Component<ReviewParts> {
       const author = authorOf(caller, access, name)
       const comments = [{ id: newId(now), author, text, at: now }]
       const characters = JSON.stringify([place, comments]).length
-      await makeRoom(tx, subject, characters)
+      const freed = await makeRoom(tx, subject, characters)
       await this.#charge(tx, caller, access, now)
       const thread: StoredThread = {
         ...{ id: newId(now), ...subject, versionId, place, status: 'open', outdatedIn: null, characters },
@@ -197,6 +197,7 @@ export class Reviews extends Component<ReviewParts> {
       }
       await tx.rows.insert('review_threads', thread)
       await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: 'comment' })
+      await this.#chargeOwner(tx, access, characters - freed)
       return describeThread(thread, access.version.id)
     })
   }
@@ -219,7 +220,7 @@ export class Reviews extends Component<ReviewParts> {
         throw exceeded(`A thread can have at most ${MAX_REPLIES} replies`, 'Begin another thread.')
       const added = text === undefined ? [] : [{ id: newId(now), author, text, at: now }]
       const characters = text === undefined ? 0 : JSON.stringify(added).length
-      if (text !== undefined) await makeRoom(tx, subject, characters, id)
+      const freed = text === undefined ? 0 : await makeRoom(tx, subject, characters, id)
       await this.#charge(tx, caller, access, now)
       const change = {
         status: status ?? thread.status,
@@ -230,6 +231,7 @@ export class Reviews extends Component<ReviewParts> {
       }
       await tx.reviews.updateThread(id, change)
       await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: 'comment' })
+      await this.#chargeOwner(tx, access, characters - freed)
       return describeThread({ ...thread, ...change }, access.version.id)
     })
   }
@@ -348,6 +350,17 @@ export class Reviews extends Component<ReviewParts> {
     })
   }
 
+  /** A comment counts in the quota of the owner, which is not shown to guests. */
+  async #chargeOwner(tx: WriteTransaction, { site, role }: ReviewAccess, bytes: number): Promise<void> {
+    if (bytes === 0) return
+    try {
+      await this.parts.quotas.charge(tx, site, { bytes, sites: 0 })
+    } catch (error) {
+      if (role !== 'guest' || !(error instanceof ApiError)) throw error
+      throw exceeded('The storage of the owner of the site is used up', 'Ask the owner to make room.')
+    }
+  }
+
   /** RATE_LIMITED beyond 60 comments, changes and decisions an hour, for a link and a network. */
   async #charge(
     tx: WriteTransaction,
@@ -377,26 +390,30 @@ function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name: strin
   throw invalidField('name', 'is required of reviewers without an account')
 }
 
-/** Deletes the oldest resolved threads, other than the one of a reply. QUOTA_EXCEEDED when the rest fills the review. */
+/**
+ * Deletes the oldest resolved threads, other than the one of a reply, and returns their characters. QUOTA_EXCEEDED when the
+ * rest fills the review.
+ */
 async function makeRoom(
   tx: WriteTransaction,
   subject: ReviewSubject,
   characters: number,
   repliedTo?: string,
-): Promise<void> {
-  for (;;) {
+): Promise<number> {
+  for (let freed = 0; ; ) {
     const used = await tx.reviews.size(subject)
     const hasThreads = repliedTo !== undefined || used.threads < MAX_THREADS
-    if (hasThreads && used.characters + characters <= MAX_CHARACTERS) return
+    if (hasThreads && used.characters + characters <= MAX_CHARACTERS) return freed
     const oldest = await tx.reviews.oldestResolved(subject, repliedTo)
-    if (oldest === undefined)
+    if (!oldest)
       throw exceeded(
         hasThreads
           ? `The open threads of a review can have at most ${formatNumber(MAX_CHARACTERS)} characters, with names and places`
           : `A review can have at most ${MAX_THREADS} open threads`,
         'Resolve threads that are done.',
       )
-    await tx.rows.remove('review_threads', { id: oldest })
+    await tx.rows.remove('review_threads', { id: oldest.id })
+    freed += oldest.characters
   }
 }
 

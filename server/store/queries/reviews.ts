@@ -79,12 +79,11 @@ export class ReviewQueries extends QueryGroup {
       .executeTakeFirstOrThrow()
   }
 
-  async oldestResolved(subject: ReviewSubject, except = ''): Promise<string | undefined> {
-    const [oldest] = await this.#threads.pluck('id', (all) => {
+  oldestResolved(subject: ReviewSubject, except = ''): Promise<StoredThread | undefined> {
+    return this.#threads.find((all) => {
       const resolved = all.where(isOf(subject)).where('status', '=', 'resolved').where('id', '!=', except)
       return resolved.orderBy('id').limit(1)
     })
-    return oldest
   }
 
   /** Open threads of all subjects of each of these sites, and the first of these subjects; sites without any are absent. */
@@ -140,12 +139,24 @@ export class ReviewQueries extends QueryGroup {
     )
   }
 
-  async remove(subject: ReviewSubject): Promise<void> {
+  /** Returns the characters of its threads. */
+  async remove(subject: ReviewSubject): Promise<number> {
+    const { characters } = await this.size(subject)
     for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where(isOf(subject)).execute()
+    return characters
   }
 
-  async removeOfSite(slug: string): Promise<void> {
+  /** Returns the characters of all its threads. */
+  async removeOfSite(slug: string): Promise<number> {
+    const characters = await this.charactersOfSite(slug)
     for (const table of REVIEW_TABLES) await this.rows(table).remove({ slug })
+    return characters
+  }
+
+  async charactersOfSite(slug: string): Promise<number> {
+    const threads = this.db.selectFrom('review_threads').where('slug', '=', slug)
+    const sum = sql<number>`coalesce(sum(characters), 0)`.as('characters')
+    return (await threads.select(sum).executeTakeFirstOrThrow()).characters
   }
 }
 
