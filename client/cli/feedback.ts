@@ -164,7 +164,8 @@ function print(work: CommandContext, options: OptionValues, review: Review): voi
     const { id, place, outdated, comments } = thread
     const state = thread.status === 'open' && outdated ? 'outdated' : thread.status
     terminal.print(`${id}  ${place.path}  ${state}  ${place.width}×${place.height}`)
-    if (place.text !== '') terminal.print(`  "${place.text}"  ${place.selector}`)
+    const [before, after] = [place.before && `${place.before} `, place.after && ` ${place.after}`]
+    if (place.text !== '') terminal.print(`  ${before}"${place.text}"${after}  ${place.selector}`)
     for (const { author, text, createdAt } of comments)
       terminal.print(`  ${author.name} (${author.role}), ${formatLocalTime(createdAt, now)}: ${text}`)
   }

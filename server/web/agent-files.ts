@@ -152,6 +152,12 @@ ${text}
 
 With tools of ${branding.name} (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${anonymousPublishing ? `${baseUrl}/mcp (Streamable HTTP) to publish without an account, and ` : ''}${baseUrl}/mcp/account to sign in by OAuth when the client connects. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
 
+## Review and secrets
+
+To show a change before it is live: ${npxCommand(baseUrl)} publish FOLDER --preview NAME --review prints a link on which people comment and decide. Read their words with feedback --preview NAME, answer with feedback reply ID "TEXT", and wait with feedback --preview NAME --wait: exit code 0 when it is approved, 8 when changes are requested. Guide: ${baseUrl}/docs/review.md
+
+After SECRET_DETECTED, remove the secret from the files and tell the user to replace it. Only the user decides to allow one.
+
 ## From CI
 
 In GitHub Actions and GitLab CI, publish without a stored secret: the user trusts the repository once, and each job exchanges its identity token for a key. Guide: ${baseUrl}/docs/ci.md. In other CI systems, store a key of ${npxCommand(baseUrl)} keys create as the secret SLIPWAY_KEY, and run:

@@ -68,6 +68,8 @@ describe('the pages about the API', () => {
       'cli.tgz mcp',
       `${api.baseUrl}/docs/ci.md`,
       'SLIPWAY_KEY',
+      'feedback --preview NAME --wait',
+      'SECRET_DETECTED',
     ])
       assert.ok(skill.text.includes(part), part)
     const full = await api.request('GET', '/llms-full.txt')

@@ -284,6 +284,11 @@ describe('a review', () => {
     await guest.get()
     await owner.client.delete(slug)
     await expectFailure(guest.get(), 'NOT_FOUND')
+    const brief = await reviewed()
+    const { reviewToken } = await linked(brief.review)
+    await owner.client.setMetadata(brief.slug, { ttlSeconds: 3600 })
+    api.pass(2 * HOUR_MS)
+    await expectFailure(guestOf(reviewToken).review(brief.slug, 'spring').get(), 'SITE_EXPIRED')
   })
 
   for (const [what, end] of [

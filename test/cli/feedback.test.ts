@@ -21,7 +21,15 @@ describe('the review of a preview', () => {
     const { origin, hash } = new URL(reviewUrl)
     const guest = new Slipway({ baseUrl: origin, reviewToken: hash.slice(1) }).review(slug, 'spring')
     const { versionId } = await guest.get()
-    const place = { path: '/', selector: 'h1', text: 'Menu', before: '', after: '', width: 390, height: 800 }
+    const place = {
+      path: '/',
+      selector: 'h1',
+      text: 'Menu',
+      before: 'The',
+      after: '',
+      width: 390,
+      height: 800,
+    }
     const { id } = await guest.createThread({ versionId, place, text: 'Too small', name: 'Bea' })
     const feedback = (...args: string[]) => cli.run(['feedback', ...args, '--preview', 'spring'])
     return { ...fixture, owner, slug, guest, id, versionId, feedback }
@@ -32,7 +40,7 @@ describe('the review of a preview', () => {
     const { feedback, id, guest } = fixture
     assert.match(
       (await feedback()).stdout,
-      new RegExp(`^${id}  /  open  390×800\n  "Menu"  h1\n  Bea .guest.*Too small`),
+      new RegExp(`^${id}  /  open  390×800\n  The "Menu"  h1\n  Bea .guest.*Too small`),
     )
     assert.match((await feedback()).stderr, /Answer one: \S+ feedback --preview spring reply ID/)
     const elsewhere = await fixture.cli.run(['feedback', 'resolve', id])

@@ -223,6 +223,50 @@ test('a comment can be about a page as a whole, in every version of it', require
 })
 
 test(
+  'selected text, and threads of another page, are commented, opened, resolved and reopened at their place',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { review, link } = await startReview(owner)
+    const { versionId } = await review.get()
+    const place = { path: '/about.html', selector: 'h1', text: 'About us', before: '', after: '' }
+    await review.createThread({
+      versionId,
+      place: { ...place, width: 9, height: 9 },
+      text: 'https://other.test',
+    })
+    const { page } = await openAsGuest(link)
+    const frame = frameOf(page)
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    const paragraph = frame.getByText('Opening hours')
+    await paragraph.evaluate((element) =>
+      getSelection()!.setBaseAndExtent(element.firstChild!, 8, element.firstChild!, 13),
+    )
+    await paragraph.dispatchEvent('click')
+    await page.getByLabel('Comment', { exact: true }).fill('When?')
+    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.getByText('When?').waitFor()
+    const [selected] = (await review.get()).threads
+    assert.deepEqual([selected!.place.text, selected!.place.path], ['hours', '/'])
+    assert.equal(await page.getByRole('link', { name: 'https://other.test' }).count(), 0, 'words are no link')
+    const aboutOther = page.getByRole('list', { name: 'Comments on /about.html' })
+    await aboutOther.getByRole('button', { name: /^Show comment/ }).click()
+    await frame.getByText('About us').waitFor()
+    await aboutOther.getByRole('button', { name: 'Resolve' }).click()
+    await page.getByRole('button', { name: 'Resolved 1' }).click()
+    await aboutOther.getByRole('button', { name: 'Reopen' }).click()
+    await page.getByRole('button', { name: 'Open 2' }).waitFor()
+    await page.getByRole('button', { name: 'Request changes' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Request changes' }).click()
+    await page.getByText('Changes requested', { exact: true }).waitFor()
+    assert.equal((await review.get()).decision, 'changes-requested')
+    await page.reload()
+    await page.getByText('Changes requested', { exact: true }).waitFor()
+    assert.equal(await page.getByLabel('Your name').inputValue(), 'Bea', 'the name is typed once')
+  },
+)
+
+test(
   'a link of a key of scope publish is for comments, and the owner sees who created it',
   requiresBrowser,
   async () => {

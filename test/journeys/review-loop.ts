@@ -121,7 +121,8 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   await keyboard.press('Enter')
   await desk.page.locator('main:focus').waitFor()
   await frameOf(desk.page).locator('div > button').waitFor()
-  await desk.page.getByRole('button', { name: 'Desk' }).press('Enter')
+  await tabTo(desk.page, 'Desk')
+  await keyboard.press('Enter')
   await waitFor(async () => (await widthOf(frameOf(desk.page))) === 1280)
   await desk.page.getByRole('button', { name: 'Outdated 1' }).waitFor()
   await desk.page.getByRole('button', { name: 'Open 1' }).waitFor()
@@ -129,8 +130,10 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   await waitFor(async () => (await call('feedback', '--status', 'outdated', ...preview)).threads.length === 1)
   const [outdated] = (await call('feedback', '--status', 'outdated', ...preview)).threads
   assert.equal(outdated.place.text, 'Bread and cakes')
-  await desk.page.getByRole('button', { name: 'Open 1' }).press('Enter')
-  await desk.page.getByRole('button', { name: 'Resolve', exact: true }).press('Enter')
+  for (const name of ['Open 1', 'Show comment', 'Resolve']) {
+    await tabTo(desk.page, name)
+    await keyboard.press('Enter')
+  }
   // The thread has left the list.
   await desk.page.locator('section:focus', { hasText: 'No open comments.' }).waitFor()
   await phone.page.getByRole('button', { name: 'Resolved 1' }).waitFor()
