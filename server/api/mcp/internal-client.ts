@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import type { ErrorBody, ErrorCode } from '../../../protocol/api/errors.schema.ts'
+import type { OperationId } from '../../../protocol/api/paths.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { type InternalResponse, requestInternally } from '../internal-requests.ts'
@@ -16,8 +17,8 @@ interface ClientOptions {
 
 /** Calls the API as a client with the credential of the caller would. */
 export function internalClient({ baseUrl, routes, handle, caller, signal }: ClientOptions): ApiClient {
-  const send = async (routeId: string, { params = {}, query = {}, body }: ApiCall) => {
-    const { method, url } = routes.get(routeId)!
+  const send = async (id: OperationId, { params = {}, query = {}, body }: ApiCall) => {
+    const { method, url } = routes.get(id)!
     const response = await requestInternally(handle, {
       method,
       url: fillPath(url, params) + formatQuery(query),
@@ -31,9 +32,9 @@ export function internalClient({ baseUrl, routes, handle, caller, signal }: Clie
   }
   return {
     baseUrl,
-    call: async (routeId, call = {}) => readJson(await send(routeId, call)),
-    read: async (routeId, call, { offset, maxBytes }) => {
-      const { headers, body } = await send(routeId, call)
+    call: async (id, call = {}) => readJson(await send(id, call)),
+    read: async (id, call, { offset, maxBytes }) => {
+      const { headers, body } = await send(id, call)
       const chunks: Buffer[] = []
       let [skip, length] = [offset, 0]
       for await (const chunk of body) {

@@ -142,8 +142,8 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
   }
   const answer =
     slug === undefined
-      ? await api.call<UpdateResponse | ArchiveResponse>('createSite', { body })
-      : await api.call<UpdateResponse | ArchiveResponse>('updateSite', { params: { slug }, body })
+      ? await api.call('createSite', { body })
+      : await api.call('updateSite', { params: { slug }, body })
   if (!('upload' in answer)) return toResult(answer)
   const { upload } = answer
   const anonymous = answer as { claimToken?: unknown }

@@ -1,4 +1,6 @@
-import type { Review, ReviewThread } from '../../../protocol/api/reviews.schema.ts'
+import type { Answer } from '../../../protocol/api/operations.schema.ts'
+import type { OperationId } from '../../../protocol/api/paths.ts'
+import type { ReviewThread } from '../../../protocol/api/reviews.schema.ts'
 import { REVIEW_IDS } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
 import { type ApiClient, type Arguments, adds, dashboardUrl, READ, site, type Tools } from './tool.ts'
@@ -24,7 +26,7 @@ export const REVIEW_TOOLS: Tools = {
     ),
     ...READ,
     call: async (api, { thread, status = thread === undefined ? 'open' : undefined, ...subject }) => {
-      const review = await callReview<Review>(api, 'get', subject, { query: { status } })
+      const review = await callReview(api, REVIEW_IDS.get, subject, { query: { status } })
       const found = review.threads.filter(({ id }) => thread === undefined || id === thread)
       const listed = found.slice(0, LISTED_THREADS)
       for (let max = MAX_TEXT; ; max = Math.floor(max * 0.8)) {
@@ -40,7 +42,7 @@ export const REVIEW_TOOLS: Tools = {
     input: object({ slug: site }, { preview }),
     ...READ,
     call: async (api, subject) => {
-      const review = await callReview<Review>(api, 'get', subject)
+      const review = await callReview(api, REVIEW_IDS.get, subject)
       const { url, versionId, decision, decided, counts } = review
       return {
         ...{ url, versionId, decision, counts },
@@ -55,7 +57,7 @@ export const REVIEW_TOOLS: Tools = {
     input: object({ slug: site, thread, text: text('The reply') }, { preview }),
     ...adds('publish'),
     call: async (api, { thread, text, ...subject }) =>
-      describe(await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { text } })),
+      describe(await callReview(api, REVIEW_IDS.addToThread, { ...subject, id: thread }, { body: { text } })),
   },
   resolve_feedback: {
     title: 'Resolve feedback',
@@ -64,18 +66,22 @@ export const REVIEW_TOOLS: Tools = {
     ...adds('publish'),
     call: async (api, { thread, ...subject }) =>
       describe(
-        await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { status: 'resolved' } }),
+        await callReview(
+          api,
+          REVIEW_IDS.addToThread,
+          { ...subject, id: thread },
+          { body: { status: 'resolved' } },
+        ),
       ),
   },
 }
 
-function callReview<T>(
+function callReview<Id extends OperationId>(
   api: ApiClient,
-  name: 'get' | 'addToThread',
+  [live, ofPreview]: readonly [Id, Id],
   { slug, preview, id }: Arguments,
   call: { query?: Arguments; body?: Arguments } = {},
-): Promise<T> {
-  const [live, ofPreview] = REVIEW_IDS[name]
+): Promise<Answer<Id>> {
   const params = { slug, ...(id !== undefined && { id }) }
   return preview === undefined
     ? api.call(live, { params, ...call })

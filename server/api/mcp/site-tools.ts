@@ -1,4 +1,4 @@
-import type { DomainList, DomainRecord } from '../../../protocol/api/domains.schema.ts'
+import type { DomainRecord } from '../../../protocol/api/domains.schema.ts'
 import { metadataFields } from '../../../protocol/api/publish.schema.ts'
 import { METADATA_FIELDS } from '../../../protocol/api/publish.ts'
 import { bool, integer, nullable, object, text } from '../../../protocol/api/schema.ts'
@@ -6,9 +6,7 @@ import type {
   DuplicateResponse,
   RenameResponse,
   SiteDetails,
-  SiteList,
   SiteSummary,
-  UndeleteResponse,
 } from '../../../protocol/api/sites.schema.ts'
 import { type Visits, visitsFilter } from '../../../protocol/api/visits.schema.ts'
 import { VISIT_RANGES } from '../../../protocol/api/visits.ts'
@@ -67,7 +65,7 @@ export const SITE_TOOLS: Tools = {
     ...READ,
     call: async (api, { q, cursor, deleted, limit = DEFAULT_LISTED }) => {
       const query = { q, cursor, limit, deleted: deleted === true ? true : undefined }
-      const { publishes, nextCursor } = await api.call<SiteList>('listSites', { query })
+      const { publishes, nextCursor } = await api.call('listSites', { query })
       return { sites: publishes.map(summary), ...(nextCursor === null ? {} : { nextCursor }) }
     },
   },
@@ -124,7 +122,7 @@ export const SITE_TOOLS: Tools = {
     input: object({ slug: site }),
     ...adds('manage'),
     call: async (api, { slug }) => {
-      const restored: UndeleteResponse = await api.call('undeleteSite', { params: { slug } })
+      const restored = await api.call('undeleteSite', { params: { slug } })
       return { ...toDetails(api, restored), unchanged: restored.unchanged }
     },
   },
@@ -141,10 +139,10 @@ export const SITE_TOOLS: Tools = {
     ),
     ...READ,
     call: async (api, { slug, ...query }) => {
-      const answer = await api.call<Record<string, unknown[]>>('getVisits', { params: { slug }, query })
-      const top = ['topPages', 'topFiles', 'referrers', 'missingPaths'].map((name) => [
+      const answer = await api.call('getVisits', { params: { slug }, query })
+      const top = (['topPages', 'topFiles', 'referrers', 'missingPaths'] as const).map((name) => [
         name,
-        answer[name]!.slice(0, LISTED_NAMES),
+        answer[name].slice(0, LISTED_NAMES),
       ])
       return { ...visits(answer), ...Object.fromEntries(top) }
     },
@@ -179,7 +177,7 @@ export const DOMAIN_TOOLS: Tools = {
     input: object({}),
     ...READ,
     call: async (api) => {
-      const { domains } = await api.call<DomainList>('listDomains')
+      const { domains } = await api.call('listDomains')
       return { domains: domains.map(domainSummary) }
     },
   },

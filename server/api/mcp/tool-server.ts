@@ -182,9 +182,7 @@ function withoutItems(schema: Schema): Schema {
 async function describeConflict(error: CallError, { slug }: Arguments, api: ApiClient): Promise<CallError> {
   const { currentVersionId: versionId } = (error.body.details ?? {}) as { currentVersionId?: string }
   if (error.body.code !== 'VERSION_CONFLICT' || !versionId) return error
-  const live = await api
-    .call<Record<string, unknown>>('getVersion', { params: { slug, versionId } })
-    .catch(() => undefined)
+  const live = await api.call('getVersion', { params: { slug, versionId } }).catch(() => undefined)
   if (!live) return error
   const { publishedBy, publishedWith, publishedAt, message, added, changed, removed } = live
   const details = {

@@ -1,4 +1,6 @@
 import type { FieldError } from '../../../protocol/api/errors.schema.ts'
+import type { Answer } from '../../../protocol/api/operations.schema.ts'
+import type { OperationId } from '../../../protocol/api/paths.ts'
 import type { ProgramScope } from '../../../protocol/api/programs.ts'
 import { type Schema, text } from '../../../protocol/api/schema.ts'
 
@@ -13,9 +15,9 @@ export interface ApiCall {
 export interface ApiClient {
   baseUrl: string
   /** CallError when the API refuses the call. */
-  call<T>(routeId: string, call?: ApiCall): Promise<T>
+  call<Id extends OperationId>(id: Id, call?: ApiCall): Promise<Answer<Id>>
   /** From byte `offset`. CallError when the API refuses the call. */
-  read(routeId: string, call: ApiCall, part: { offset: number; maxBytes: number }): Promise<FilePart>
+  read(id: OperationId, call: ApiCall, part: { offset: number; maxBytes: number }): Promise<FilePart>
 }
 
 interface FilePart {

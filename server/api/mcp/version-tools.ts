@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { Preview, PreviewList } from '../../../protocol/api/previews.schema.ts'
+import type { Preview } from '../../../protocol/api/previews.schema.ts'
 import { integer, object, text } from '../../../protocol/api/schema.ts'
-import type { VersionList, VersionSummary } from '../../../protocol/api/versions.schema.ts'
+import type { VersionSummary } from '../../../protocol/api/versions.schema.ts'
 import { formatLimit } from '../../../protocol/format.ts'
 import { published } from './publish-tools.ts'
 import {
@@ -55,7 +55,7 @@ export const VERSION_TOOLS: Tools = {
     ),
     ...READ,
     call: async (api, { slug, limit = DEFAULT_LISTED }) => {
-      const { versions } = await api.call<VersionList>('listVersions', { params: { slug } })
+      const { versions } = await api.call('listVersions', { params: { slug } })
       return {
         versions: versions.slice(0, Number(limit)).map(version),
         total: versions.length,
@@ -110,7 +110,7 @@ export const PREVIEW_TOOLS: Tools = {
     input: object({ slug: site }),
     ...READ,
     call: async (api, { slug }) => {
-      const { previews } = await api.call<PreviewList>('listPreviews', { params: { slug } })
+      const { previews } = await api.call('listPreviews', { params: { slug } })
       return { previews: previews.slice(0, MAX_LISTED).map(previewSummary), total: previews.length }
     },
   },
