@@ -78,7 +78,7 @@ export class VisitCounter extends Component<VisitCounterOptions> {
   #registerVisitor({ headers, host }: HttpRequest, visitor: ClientTracker): void {
     const counts = visitor.site!
     visitor.isCounted = true
-    if (isBot(headers['user-agent'])) return
+    if (visitor.isBot()) return
     counts.addVisitor(visitor.fingerprint(this.parts.clientIp))
     if (headers.referer === undefined) return
     const from = refererHost(headers.referer)
@@ -147,10 +147,6 @@ const PROGRAMS =
 
 const SEARCHED_CHARACTERS = 300
 
-function isBot(userAgent: string | undefined): boolean {
-  return userAgent !== undefined && PROGRAMS.test(userAgent.slice(0, SEARCHED_CHARACTERS))
-}
-
 /** Characters of the User-Agent that distinguish visitors. */
 const MAX_USER_AGENT_LENGTH = 300
 
@@ -162,6 +158,7 @@ export class ClientTracker {
   referrer: NamedCount | undefined
   readonly #socket: RequestLike['socket']
   #fingerprint: string | undefined
+  #isBot: boolean | undefined
 
   constructor(socket: RequestLike['socket']) {
     this.#socket = socket
@@ -169,11 +166,17 @@ export class ClientTracker {
 
   switchTo(counts: SiteStats, headers: RequestHeaders): void {
     if (headers === this.headers && counts === this.site) return
-    if (headers !== this.headers) this.#fingerprint = undefined
+    if (headers !== this.headers) this.#fingerprint = this.#isBot = undefined
     this.site = counts
     this.headers = headers
     this.isCounted = false
     this.referrer = undefined
+  }
+
+  isBot(): boolean {
+    const agent = this.headers?.['user-agent']
+    this.#isBot ??= agent !== undefined && PROGRAMS.test(agent.slice(0, SEARCHED_CHARACTERS))
+    return this.#isBot
   }
 
   /** Kept in memory only, until it is hashed. */

@@ -390,7 +390,8 @@ const ROWS: readonly Row[] = [
 
   ['fails to write a zip of a file with a colon in its name', 'server/sites/version-archive.ts', 'zipPath', '/^[a-z]:/i.test(path) ? `./${path}` : path', 'path', 'test/api/files-and-archive.test.ts'],
 
-  ['counts programs as visitors', 'server/edge/visit-counter.ts', 'VisitCounter.#registerVisitor', "if (isBot(headers['user-agent'])) return", '', 'test/visits/counting.test.ts'],
+  ['counts programs as visitors', 'server/edge/visit-counter.ts', 'VisitCounter.#registerVisitor', 'if (visitor.isBot()) return', '', 'test/visits/counting.test.ts'],
+  ['takes all visitors over a connection for what the first one is', 'server/edge/visit-counter.ts', 'ClientTracker.switchTo', 'this.#fingerprint = this.#isBot = undefined', 'this.#fingerprint = undefined', 'test/visits/counting.test.ts'],
   ['begins the days of visits at midnight UTC for all readers', 'server/analytics/report.ts', 'startOfDay', 'Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone)', "Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO('UTC')", 'test/visits/recording.test.ts'],
 
   ['lets repeated publishes evict different versions', 'server/sites/version-history.ts', 'repeatedLast', 'return [...distinct, ...repeated]', 'return [...versions]', 'test/api/retention.test.ts'],

@@ -290,7 +290,7 @@ describe('visits are counted', () => {
       const path = paths[Math.floor(number / 5) % 2 === 0 ? 0 : (number * 13) % paths.length]!
       const { slug } = sites[site]!
       wanted[site]!.set(path, (wanted[site]!.get(path) ?? 0) + 1)
-      const agent = number % 40 < 30 ? 'One' : 'Other'
+      const agent = number % 40 === 34 ? 'curl' : number % 40 < 30 ? 'One' : 'Other'
       text.push(`GET ${path} HTTP/1.1\r\nHost: ${slug}.${SITES}\r\nUser-Agent: ${agent}\r\n\r\n`)
     }
     let received = ''

@@ -20,9 +20,6 @@ const VISITOR_CHECK_THRESHOLD = 50
 /** About what a visitor takes. */
 const UNIT_BYTES = 80
 
-/** Rows of one statement: few enough for the statement to be cached. */
-const ROWS_PER_INSERT = 50
-
 const ROWS_PER_DELETE = 1000
 
 const visitDay = visitNameTable.pick('day', 'requests')
@@ -232,7 +229,7 @@ export class VisitQueries extends QueryGroup {
       for (const visitor of visitors) rows.push(sql`(${slug}, ${day}, ${visitor})`)
     }
     const firsts = new Map<string, number>()
-    for (const piece of toBatches(rows, ROWS_PER_INSERT)) {
+    for (const piece of toBatches(rows)) {
       const found = await sql<{ slug: string }>`
         insert into visitors (slug, day, visitor) values ${sql.join(piece)} on conflict do nothing returning slug
       `.execute(this.db)
@@ -245,7 +242,7 @@ export class VisitQueries extends QueryGroup {
     const rows = sites.map(
       ({ slug, requests, bytes }) => sql`(${slug}, ${hour}, ${requests}, ${bytes}, ${firsts.get(slug) ?? 0})`,
     )
-    for (const piece of toBatches(rows, ROWS_PER_INSERT))
+    for (const piece of toBatches(rows))
       await sql`
         insert into visit_hours (slug, hour, requests, bytes, visitors) values ${sql.join(piece)}
         on conflict (slug, hour) do update set requests = visit_hours.requests + excluded.requests,
@@ -256,7 +253,7 @@ export class VisitQueries extends QueryGroup {
   async #addNames(day: number, sites: readonly SiteVisits[]): Promise<number> {
     const all = sites.flatMap(({ slug, names }) => names.map((one) => ({ slug, ...one })))
     let written = 0
-    for (const piece of toBatches(all, ROWS_PER_INSERT)) {
+    for (const piece of toBatches(all)) {
       const values = piece.map(
         ({ slug, kind, name, requests }) => sql`(${slug}, ${day}, ${kind}, ${name}, ${requests})`,
       )
