@@ -4,7 +4,7 @@ import { extendPolicies } from '../../server/edge/review.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { openBrowser } from '../support/browser.ts'
-import { sendRequest } from '../support/http-client.ts'
+import { getUrl, sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 
@@ -152,7 +152,7 @@ describe('the frame of a review', () => {
 
   test('of a hostile page can state a place, and nothing else', requires('chromium'), async () => {
     const attack = `<script>
-      const seen = []
+      const [seen, tried] = [[], []]
       addEventListener('message', (event) => {
         seen.push(JSON.stringify(event.data))
         const [port] = event.ports
@@ -167,13 +167,13 @@ describe('the frame of a review', () => {
         })
         port.postMessage({ type: 'ready', path: '/' })
         port.start()
-        for (const message of [null, 5, { type: 'decide', decision: 'approved' }, { type: 'open', id: 'x'.repeat(100) },
+        for (const message of [null, 5, { type: 'decide', decision: 'approved' }, { type: 'resolve' }, { type: 'open', id: 'x'.repeat(100) },
           { type: 'placed', placed: ['a'], missing: [{}] }, { type: 'ready', path: 'x'.repeat(5000) },
           { type: 'place', place: { path: '/', selector: 'x'.repeat(5000) } }]) port.postMessage(message)
       }, true)
       for (const attempt of [() => (top.location.href = 'https://attacker.test/'), () => parent.document.title, () => open('https://attacker.test/')])
-        try { attempt() } catch {}
-      globalThis.seen = seen
+        try { tried.push(String(attempt())) } catch ({ name }) { tried.push(name) }
+      Object.assign(globalThis, { seen, tried })
     </script><p>a page</p>`
     const { review, grant } = await startSite('/*\n  X-A: 1\n', `<!doctype html>${attack}`)
     const { versionId } = await review.get()
@@ -206,5 +206,12 @@ describe('the frame of a review', () => {
     assert.ok(reports <= 2, `${reports} reports of one change`)
     const { decision, threads } = await review.get()
     assert.deepEqual([decision, threads.map(({ status }) => status)], ['none', ['open', 'open']])
+    assert.deepEqual(await frame.evaluate('tried'), ['SecurityError', 'SecurityError', 'null'])
+    const forged = `fetch('${new URL(url).origin}/api/v1/me', { method: 'PATCH', credentials: 'include' })`
+    assert.equal(await frame.evaluate(`${forged}.then(() => 'read', ({ name }) => name)`), 'TypeError')
+    const kept = frame.url()
+    assert.equal((await getUrl(kept)).status, 200)
+    for (const { id } of (await review.get()).links!) await review.revokeLink(id)
+    assert.equal((await getUrl(kept)).status, 404, 'a page cannot keep its grant')
   })
 })

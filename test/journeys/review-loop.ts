@@ -130,7 +130,7 @@ export async function playReviewLoop({ client, command, browsers }: ReviewLoopPa
   await waitFor(async () => (await call('feedback', '--status', 'outdated', ...preview)).threads.length === 1)
   const [outdated] = (await call('feedback', '--status', 'outdated', ...preview)).threads
   assert.equal(outdated.place.text, 'Bread and cakes')
-  for (const name of ['Open 1', 'Show comment', 'Resolve']) {
+  for (const name of ['open 1', 'Resolve']) {
     await tabTo(desk.page, name)
     await keyboard.press('Enter')
   }
