@@ -20,6 +20,7 @@ import { growth } from './growth.ts'
 import { largeEmbedded } from './large-embedded.ts'
 import { memory } from './memory.ts'
 import { oneFile } from './one-file.ts'
+import { overloadPublishes } from './overload-publishes.ts'
 import { markersOf, PERFORMANCE_PAGE, replaceBlock, summary } from './page.ts'
 import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
@@ -48,6 +49,7 @@ const MEASUREMENTS = [
   reports,
   slowFlush,
   besidePublishers,
+  overloadPublishes,
   soak,
   serving,
   overload,

@@ -75,7 +75,7 @@ interface ServiceOptions extends Pick<StartOptions, 'log' | 'clock' | 'deadlines
   recorder?: VisitRecorder | undefined
 }
 
-/** Twice the connections to PostgreSQL: more would only wait for these. Writes of SQLite share transactions. */
+/** Twice the connections to PostgreSQL: more would only wait for these, and in SQLite for one processor. */
 const PUBLISHES_AT_ONCE = 16
 
 function collectParts(
@@ -91,7 +91,7 @@ function collectParts(
     ...{ store, blobs, mail, secret, telemetry, clock },
     ...{ plans, quotas: new Quotas({ plans, anonymous: anonymousQuotas(config), secret, clock, log }) },
     publishQueue: new PublishQueue({
-      running: config.databaseUrl === '' ? Number.POSITIVE_INFINITY : PUBLISHES_AT_ONCE,
+      running: PUBLISHES_AT_ONCE,
       timeouts: deadlines.database,
       readWaitMs: () => store.readWaitMs(),
       metrics: telemetry.metrics,
