@@ -2,9 +2,10 @@ import type { ComponentChildren, ComponentType } from 'preact'
 import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { PAGE_PATHS, type PageName } from '../../protocol/page-paths.ts'
 import { HomePage } from '../home/home-page.tsx'
-import { ChunkErrorPage } from './chunk-error-page.tsx'
+import { Button } from '../kit/button.tsx'
 import { PageErrorBoundary } from './error-boundary.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
+import { Page } from './page.tsx'
 import { markNavigated } from './route-focus.ts'
 
 /** A page whose script is loaded on demand, while the previous one stays visible. */
@@ -51,5 +52,18 @@ export function Pages() {
         </Router>
       </PageErrorBoundary>
     </ErrorBoundary>
+  )
+}
+
+/** Replaces a page whose script could not be loaded: the network failed, or the service was upgraded. */
+function ChunkErrorPage() {
+  return (
+    <Page title="Couldn't load this page" narrow>
+      <p>
+        <Button variant="main" onClick={() => location.reload()}>
+          Try again
+        </Button>
+      </p>
+    </Page>
   )
 }

@@ -1,7 +1,8 @@
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import type { ClaimOffer } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import type { Action } from '../api/action.ts'
+import { serverNow } from '../api/server-clock.ts'
 import { Page } from '../app/page.tsx'
 import { versionAddress } from '../app/version-address.ts'
 import { LiveFrame } from '../kit/live-frame.tsx'
@@ -10,7 +11,6 @@ import { TimeLeft } from '../kit/time.tsx'
 import { Thumbnail } from '../sites/thumbnail.tsx'
 import { type Keeping, KeepSite } from './keep-site.tsx'
 import { SiteLink } from './site-link.tsx'
-import { useExpiry } from './use-expiry.ts'
 
 interface ClaimOfferPageProps {
   site: ClaimOffer
@@ -69,4 +69,23 @@ function Preview({ site, name }: { site: ClaimOffer; name: string }) {
   return (
     <LiveFrame src={versionAddress({ siteUrl, versionId })} title={`Preview of ${name}`} scripts={false} />
   )
+}
+
+/** Milliseconds after the expiry by which the server has surely applied it. */
+const GRACE_MS = 2000
+
+/** The longest delay of a browser timer, in milliseconds. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+
+/** Calls `over` once when this time has passed by the server's clock. */
+function useExpiry(expiresAt: string | null, over: () => unknown): void {
+  const latest = useRef(over)
+  latest.current = over
+  useEffect(() => {
+    if (expiresAt === null) return
+    const wait = Math.max(0, Date.parse(expiresAt) - serverNow()) + GRACE_MS
+    if (wait > MAX_TIMEOUT_MS) return
+    const timer = setTimeout(() => latest.current(), wait)
+    return () => clearTimeout(timer)
+  }, [expiresAt])
 }

@@ -19,7 +19,6 @@ import {
   type UpdateMode,
 } from './delivery.ts'
 import { type Destination, findLimits } from './destination.ts'
-import { EtaEstimator } from './eta-estimator.ts'
 import { networkRetryPolicy } from './network-retry.ts'
 import {
   hasQuestion,
@@ -321,4 +320,19 @@ function toDropError(error: unknown): DisplayError {
   if (isSlipwayError(error, ...FILE_CHANGED_CODES))
     return { ...toDisplayError(error), hint: HINT_AFTER_CHANGE }
   return toDisplayError(error)
+}
+
+/** Milliseconds before the first estimate. */
+const MIN_SAMPLE_MS = 1500
+
+/** Estimates the remaining time. */
+class EtaEstimator {
+  readonly #began = performance.now()
+
+  /** Undefined while it is too early. */
+  secondsLeft({ bytes, bytesDone }: Progress, now: number): number | undefined {
+    const elapsed = now - this.#began
+    if (elapsed < MIN_SAMPLE_MS || bytesDone <= 0) return undefined
+    return ((bytes - bytesDone) / bytesDone) * (elapsed / 1000)
+  }
 }

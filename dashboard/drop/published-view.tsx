@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { encode } from 'uqr'
 import { formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
@@ -12,7 +14,6 @@ import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyButton } from '../kit/copy.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
-import { SuccessCheck } from '../kit/success-check.tsx'
 import { TimeLeft } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { NameField, NameSuggestion, onEnter, useNameChoice } from '../site/name-field.tsx'
@@ -25,7 +26,6 @@ import { DropBox } from './drop-box.tsx'
 import { beginJob } from './jobs.ts'
 import { anonymousTarget, type DropTarget, setPageTarget, siteTarget } from './page-target.ts'
 import type { Step } from './publication.ts'
-import { ShareSite } from './share-site.tsx'
 import { SkippedFiles } from './skipped-files.tsx'
 import { StepHeading } from './step-heading.tsx'
 
@@ -254,5 +254,57 @@ function WarningsList({ step }: Pick<PublishedViewProps, 'step'>) {
         ))}
       </ul>
     </Notice>
+  )
+}
+
+/** How other devices open a site: the share sheet of a phone, or a QR code on a computer. */
+function ShareSite({ siteUrl }: { siteUrl: string }) {
+  if (isLoopbackUrl(siteUrl)) return <OnlyHere />
+  if (!IS_PHONE) return <QrCode address={siteUrl} />
+  if (!('share' in navigator)) return null
+  // The user may close the share sheet, which rejects.
+  const share = () => navigator.share({ url: siteUrl }).catch(() => {})
+  return <Button onClick={share}>Share</Button>
+}
+
+const IS_PHONE = matchMedia('(pointer: coarse)').matches
+
+function OnlyHere() {
+  return (
+    <p class="quiet small">
+      Only this computer can open this address. <a href="/docs/run">Run a server that others can reach</a>
+    </p>
+  )
+}
+
+/** The address as a QR code, dark on white in any color scheme. */
+function QrCode({ address }: { address: string }) {
+  const { data, size } = encode(address, { ecc: 'M', border: 3 })
+  const drawing = data
+    .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
+    .join('')
+  return (
+    <figure class="qr-code">
+      <svg
+        viewBox={`0 0 ${size} ${size}`}
+        role="img"
+        aria-label={`QR code of ${address}`}
+        shape-rendering="crispEdges"
+      >
+        <rect width={size} height={size} fill="#fff" />
+        <path d={drawing} fill="#000" />
+      </svg>
+      <figcaption class="quiet small">Scan to open on your phone</figcaption>
+    </figure>
+  )
+}
+
+/** A check that draws itself once, beside the heading of a success; still where motion is reduced. */
+function SuccessCheck({ size = 32 }: { size?: number }) {
+  return (
+    <svg class="icon success-check" viewBox="0 0 24 24" width={size} height={size} aria-hidden="true">
+      <circle cx="12" cy="12" r="9" pathLength={1} />
+      <path d="M8 12.5l3 3 5.5-6" pathLength={1} />
+    </svg>
   )
 }

@@ -9,6 +9,8 @@ import type {
 } from '../../protocol/api/reviews.schema.ts'
 import { MAX_COMMENT_LENGTH, MAX_REVIEWER_NAME_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
+import { browser } from '../api/browser-storage.ts'
+import { Signal } from '../api/signal.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
@@ -19,7 +21,6 @@ import { showToast } from '../kit/toast.tsx'
 import { DecisionPanel } from './decision-panel.tsx'
 import type { FromFrame, Mark } from './port.ts'
 import { ReviewFrame } from './review-frame.tsx'
-import { rememberName, reviewerName } from './reviewer-name.ts'
 import { hasReply, ThreadCard } from './thread-card.tsx'
 import { type FollowedReview, withThread } from './use-review.ts'
 
@@ -514,4 +515,14 @@ function Segments<T>({ label, options, value, onChoose }: SegmentsProps<T>) {
       ))}
     </fieldset>
   )
+}
+
+const STORED = 'slipway.reviewer'
+
+/** How a reviewer without an account calls itself, in this browser. */
+const reviewerName = new Signal((browser.read(STORED) ?? '').slice(0, MAX_REVIEWER_NAME_LENGTH))
+
+function rememberName(name: string): void {
+  reviewerName.value = name
+  browser.write(STORED, name.trim() || null)
 }

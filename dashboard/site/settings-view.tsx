@@ -3,16 +3,22 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { Action } from '../api/action.ts'
 import { settings as serverSettings } from '../api/settings.ts'
+import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
+import { Switch } from '../kit/field.tsx'
+import { Panel } from '../kit/panel.tsx'
 import { type PageSection, Section, Sectioned } from '../kit/side-list.tsx'
+import { DeleteSite, describeDeletion } from './delete-site.tsx'
+import { hasRootDocument } from './document-metadata.ts'
 import { Access } from './settings-access.tsx'
-import { DangerZone } from './settings-danger.tsx'
-import { General } from './settings-general.tsx'
+import { Copies } from './settings-copies.tsx'
+import { Expiry } from './settings-expiry.tsx'
 import { LinkPreview } from './settings-link-preview.tsx'
+import { SiteName } from './settings-name.tsx'
 import { People } from './settings-people.tsx'
-import { Routing } from './settings-routing.tsx'
 import { SaveBar } from './settings-save-bar.tsx'
 import { DomainsPanel } from './site-domains.tsx'
+import type { SettingsProps } from './use-settings.ts'
 import { type OnChanged, type Settings, useSettings } from './use-settings.ts'
 
 /** A collaborator does not see what only the owner can change. */
@@ -138,5 +144,55 @@ function RemovePassword(props: { action: Action<[]>; onClose: () => void }) {
     <Confirm title="Remove password?" verb="Remove password" {...props}>
       <p>Anyone with the link will be able to view this site.</p>
     </Confirm>
+  )
+}
+
+/** The name, expiry and copies of the site; collaborators can only copy it. */
+function General(props: SettingsProps) {
+  const isOwner = props.site.role === 'owner'
+  return (
+    <Panel title="General">
+      {isOwner && <SiteName key={props.site.slug} site={props.site} />}
+      {isOwner && <Expiry {...props} />}
+      <Copies site={props.site} />
+    </Panel>
+  )
+}
+
+/** The response to unknown paths. */
+function Routing({ site, settings: { draft, change } }: SettingsProps) {
+  const spaMode = draft.spaMode ?? site.spaMode
+  return (
+    <Panel title="Routing">
+      <Switch
+        label="Single-page app"
+        hint="Serve index.html for unknown paths. Missing assets still return 404."
+        on={spaMode}
+        onSwitch={(on) => change({ spaMode: on })}
+      />
+      {spaMode && !hasRootDocument(site) && (
+        <p class="small">Has no effect yet: this site has no index.html in its top folder.</p>
+      )}
+    </Panel>
+  )
+}
+
+/** Deletes the site. */
+function DangerZone({ site }: { site: SiteDetails }) {
+  const [isConfirming, setConfirming] = useState(false)
+  return (
+    <section class="panel stack danger-zone" aria-labelledby="danger-zone-title">
+      <h2 id="danger-zone-title">Danger zone</h2>
+      <div class="panel-head">
+        <div>
+          <h3>Delete site</h3>
+          <p class="quiet small">{describeDeletion(site)}</p>
+        </div>
+        <Button variant="danger" onClick={() => setConfirming(true)}>
+          Delete site
+        </Button>
+      </div>
+      {isConfirming && <DeleteSite site={site} onClose={() => setConfirming(false)} />}
+    </section>
   )
 }

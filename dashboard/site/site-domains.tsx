@@ -1,8 +1,9 @@
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { useResource } from '../api/resource.ts'
+import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
-import { AddDomainLink } from '../domains/add-domain-link.tsx'
 import { StatusBadge } from '../domains/status-badge.tsx'
+import { ButtonLink } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -35,5 +36,15 @@ function DomainLine({ record }: { record: DomainRecord }) {
       <StatusBadge record={record} />
       {redirectsTo && <span class="quiet small">redirects to {redirectsTo}</span>}
     </li>
+  )
+}
+
+/** Opens the form that adds a domain to a site; nothing where the server cannot serve domains. */
+function AddDomainLink({ slug }: { slug: string }) {
+  if (!settings.customDomains) return null
+  return (
+    <ButtonLink icon="globe" href={`/domains?site=${slug}`}>
+      Add domain
+    </ButtonLink>
   )
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import { slipway } from '../api/slipway.ts'
 import { useFilePickers } from '../drop/file-pickers.tsx'
 import { beginJob } from '../drop/jobs.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
@@ -15,7 +16,7 @@ import { toHost } from '../sites/address.ts'
 import { Expiry, isNear } from '../sites/expiry.tsx'
 import { DeleteSite } from './delete-site.tsx'
 import { archiveUrl, useDuplicate } from './duplicate-site.ts'
-import { rollBack } from './roll-back.ts'
+import { showFailure, undoVersion } from './undo-version.ts'
 import { shortId } from './version-labels.ts'
 
 /** The address and the state of a site. */
@@ -182,4 +183,18 @@ function PublishUpdate({ pickers }: { pickers: Pickers }) {
       {pickers.inputs}
     </>
   )
+}
+
+/** Makes the version that the live one replaced live again, unless another went live since; offers to undo that. */
+async function rollBack(
+  { slug, currentVersionId }: Pick<SiteDetails, 'slug' | 'currentVersionId'>,
+  onRestored: () => void,
+): Promise<void> {
+  try {
+    const restored = await slipway.restore(slug, 'previous', currentVersionId ?? undefined)
+    onRestored()
+    showToast('Rolled back to the previous version.', undoVersion({ ...restored, onRestored }))
+  } catch (error) {
+    showFailure('roll back', error, onRestored)
+  }
 }

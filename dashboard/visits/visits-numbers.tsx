@@ -1,7 +1,6 @@
 import { Button } from '../kit/button.tsx'
 import { longLabel } from './interval-labels.ts'
 import type { ShownVisits } from './shown-visits.ts'
-import { downloadCsv } from './visits-csv.ts'
 
 /** The plots' values as a table. */
 export function Numbers({ visits }: { visits: ShownVisits }) {
@@ -39,4 +38,17 @@ export function Numbers({ visits }: { visits: ShownVisits }) {
       </div>
     </details>
   )
+}
+
+/** Saves the numbers of each interval as a CSV file (RFC 4180). */
+function downloadCsv({ slug, range, interval, series, measures }: ShownVisits): void {
+  const columns = measures.map(({ of }) => of)
+  const rows = series.map((numbers) => [numbers.at, ...columns.map((of) => numbers[of])].join())
+  const text = [[interval, ...columns].join(), ...rows, ''].join('\r\n')
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = `${slug}-visits-${range}.csv`
+  link.click()
+  URL.revokeObjectURL(url)
 }

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { longLabel } from './interval-labels.ts'
 import type { ShownVisits } from './shown-visits.ts'
-import { Change } from './visits-change.tsx'
 import { VisitsPlot } from './visits-plot.tsx'
 
 /** The counts over time: a plot of each, and all values at the pointer. */
@@ -43,5 +42,28 @@ export function Series({ visits, words }: { visits: ShownVisits; words: string }
         {previous?.requests ? ` Compared with ${words.replace('last', 'previous')}.` : ''}
       </p>
     </section>
+  )
+}
+
+interface ChangeProps {
+  now: number
+  before: number | undefined
+  /** The time before, such as "the previous 7 days". */
+  than: string
+}
+
+/** How a number has changed since the time before; nothing without a number to compare with. */
+function Change({ now, before, than }: ChangeProps) {
+  if (!before) return null
+  const ratio = now / before - 1
+  const text = ratio.toLocaleString('en', {
+    style: 'percent',
+    signDisplay: 'exceptZero',
+    maximumFractionDigits: 0,
+  })
+  return (
+    <p class="quiet small">
+      {text} <span class="visually-hidden">compared with {than}</span>
+    </p>
   )
 }
