@@ -26,9 +26,11 @@ export class WorkerThread<Message, Answer> extends Component<WorkerThreadOptions
     if (this.#isClosed) return Promise.reject(stopping())
     const call = { ...Promise.withResolvers<Answer>(), message }
     this.#calls.push(call)
-    if (this.#worker) this.#worker.postMessage(message)
-    else this.#start()
-    if (this.#calls.length === 1) this.#wait()
+    if (!this.#worker) this.#start()
+    else {
+      this.#worker.postMessage(message)
+      if (this.#calls.length === 1) this.#wait()
+    }
     return call.promise
   }
 
@@ -38,9 +40,16 @@ export class WorkerThread<Message, Answer> extends Component<WorkerThreadOptions
     for (const { reject } of this.#calls.splice(0)) reject(stopping())
   }
 
+  /** Rejects all calls where the system has no room for a thread. */
   #start(): void {
-    const { program, memoryMb } = this.parts
-    const worker = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: memoryMb }, env: {} })
+    let worker: Worker
+    try {
+      const { program, memoryMb } = this.parts
+      worker = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: memoryMb }, env: {} })
+    } catch (error) {
+      for (const { reject } of this.#calls.splice(0)) reject(error)
+      return
+    }
     this.#worker = worker
     worker.on('message', (answer: Answer) => {
       if (worker !== this.#worker) return
@@ -50,6 +59,7 @@ export class WorkerThread<Message, Answer> extends Component<WorkerThreadOptions
     worker.on('error', (error) => worker === this.#worker && this.#fail(error))
     worker.on('exit', () => worker === this.#worker && this.#fail(new Error('The thread ended')))
     for (const { message } of this.#calls) worker.postMessage(message)
+    this.#wait()
   }
 
   /** For an answer, or without calls for the next one. */
@@ -71,9 +81,7 @@ export class WorkerThread<Message, Answer> extends Component<WorkerThreadOptions
   #fail(error: unknown): void {
     this.#end()
     this.#calls.shift()?.reject(error)
-    if (this.#calls.length === 0) return
-    this.#start()
-    this.#wait()
+    if (this.#calls.length > 0) this.#start()
   }
 
   #end(): void {

@@ -108,6 +108,13 @@ describe('a version with a secret', () => {
       assert.equal((await publishIt(secret, [fingerprint])).code, undefined)
     })
 
+  test('is refused whatever the number of its secrets', async () => {
+    const secrets = Array.from({ length: 1001 }, () => makeSecret()).join('\n')
+    const files = { 'index.html': secrets, 'last.txt': makeSecret() }
+    const { details } = await expectFailure(api.publish(owner.client, files), 'SECRET_DETECTED')
+    assert.equal((details as SecretFinding[]).length, 50)
+  })
+
   test('leaves the site as it is, and nothing of an archive behind', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { 'app.js': 'x', 'index.html': 'live' })
     await expectFailure(api.publish(owner.client, withSecret(makeSecret()), { slug }), 'SECRET_DETECTED')

@@ -51,3 +51,24 @@ test('what a thread has not answered when it is closed is UNAVAILABLE, and so is
   thread[Symbol.dispose]()
   for (const call of [...calls, thread.call('c')]) await assert.rejects(call, { code: 'UNAVAILABLE' })
 })
+
+test('a thread that the system cannot start fails the messages that wait, and the next one starts it', async () => {
+  const env = { refuses: true }
+  const program = new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`)
+  using thread = new WorkerThread<string, [string, number]>({
+    get program() {
+      if (env.refuses) throw new Error('EAGAIN')
+      return program
+    },
+    ...{ timeoutMs: MINUTE_MS, idleTimeoutMs: MINUTE_MS, memoryMb: 32 },
+  })
+  await assert.rejects(thread.call('a'), /EAGAIN/)
+  env.refuses = false
+  const answers = Promise.all([
+    thread.call('b'),
+    assert.rejects(thread.call('exit')),
+    assert.rejects(thread.call('c')),
+  ])
+  env.refuses = true
+  assert.deepEqual((await answers)[0], ['b', 1])
+})

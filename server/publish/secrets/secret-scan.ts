@@ -157,12 +157,15 @@ class VersionScan extends Component<{ signer: Signer; known: ReadonlySet<string>
   readonly allowed: string[] = []
 
   add(batch: readonly FileToScan[], results: readonly ScanResult[] | undefined): void {
+    const signed = new Map<string, string[]>()
     for (const [index, { path }] of batch.entries()) {
       const secrets = results?.[index]
       if (!secrets) this.unscanned.push(path)
       for (const { digest, ...found } of secrets ?? []) {
         // An earlier secret of the server made those that were allowed before.
-        const fingerprints = this.parts.signer.signAll([found.kind, digest]).map(toFingerprint)
+        const fingerprints =
+          signed.get(digest) ?? this.parts.signer.signAll([found.kind, digest]).map(toFingerprint)
+        signed.set(digest, fingerprints)
         const known = fingerprints.find((one) => this.parts.known.has(one))
         if (known !== undefined) this.allowed.push(known)
         else if (this.findings.length < MAX_REPORTED)

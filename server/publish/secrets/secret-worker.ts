@@ -6,17 +6,16 @@ import type { FileContents } from './secret-scan.ts'
 
 // A thread of its own, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it.
 
-/** Of a batch: the event loop signs each. Files with more are not scanned. */
+/** Different ones of a batch, of which the event loop signs each; more than a site can accept. */
 const MAX_SECRETS = 1000
 
 parentPort!.on('message', (batch: readonly FileContents[]) => {
-  let room = MAX_SECRETS
-  const results = batch.map((contents) => {
-    const secrets = scan(() => decode(contents))
-    room -= secrets?.length ?? 0
-    return room < 0 ? null : secrets
-  })
-  parentPort!.postMessage(results)
+  const different = new Set<string>()
+  const isReported = ({ digest }: { digest: string }) => {
+    if (different.size < MAX_SECRETS) different.add(digest)
+    return different.has(digest)
+  }
+  parentPort!.postMessage(batch.map((contents) => scan(() => decode(contents))?.filter(isReported) ?? null))
 })
 
 function decode({ bytes, coded }: FileContents): Buffer {
