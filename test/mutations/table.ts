@@ -540,8 +540,6 @@ const ROWS: readonly Row[] = [
   ['shows what a suspended collaborator opened', 'server/operations/moderation/suspensions.ts', 'Suspensions.changeAccount', 'for (const slug of await tx.reviews.linkedSites(account.id)) await endFrames(tx, slug, now)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await tx.reviews.removeLinksBy(id, slug)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a suspended account', 'server/sites/reviews/access.ts', 'requireCreator', ' || account.suspension', '', 'test/api/reviews.test.ts'],
-  ['keeps the review links of a revoked key', 'server/store/queries/reviews.ts', 'ReviewQueries.removeEndedLinks', ', e.not(HAS_KEY)', '', 'test/api/reviews.test.ts'],
-  ['accepts the review link of a revoked key', 'server/sites/reviews/access.ts', 'requireCreator', 'if (!key) throw linkEnded()', 'if (!key) return FULL_GRANT', 'test/api/reviews.test.ts'],
   ['keeps the frames and links of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await endFrames(tx, slug, now)', '', 'test/api/reviews.test.ts'],
   ['does not count the comments of a review', 'server/sites/reviews/reviews.ts', 'Reviews.#chargeOwner', 'await this.parts.quotas.charge(tx, site, { bytes, sites: 0 })', '', QUOTAS],
   ['counts the comments of a deleted review', 'server/sites/preview.ts', 'removeReview', 'if (site) await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],

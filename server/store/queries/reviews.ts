@@ -4,9 +4,6 @@ import type { ReviewSubject, StoredDecision, StoredReviewLink, StoredThread } fr
 
 const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
 
-const HAS_KEY = sql<boolean>`(key_hash is null
-  or exists (select 1 from named_keys where named_keys.key_hash = review_links.key_hash))`
-
 /** Reviews of previews and of live versions. Ids begin with their time. */
 export class ReviewQueries extends QueryGroup {
   readonly #links = this.rows('review_links')
@@ -17,9 +14,8 @@ export class ReviewQueries extends QueryGroup {
     return this.#links.find({ tokenHash })
   }
 
-  /** Without those whose key has ended. */
   links(subject: ReviewSubject): Promise<StoredReviewLink[]> {
-    return this.#links.list((all) => all.where(isOf(subject)).where(HAS_KEY).orderBy('id'))
+    return this.#links.list((all) => all.where(isOf(subject)).orderBy('id'))
   }
 
   /** Returns whether the subject had the link. */
@@ -32,11 +28,9 @@ export class ReviewQueries extends QueryGroup {
     await this.#links.remove({ slug, createdBy: accountId })
   }
 
-  /** Those that have expired, or whose key has ended. */
+  /** Those that have expired. */
   async removeEndedLinks(subject: ReviewSubject, now: number): Promise<void> {
-    await this.#links.remove((all) =>
-      all.where(isOf(subject)).where((e) => e.or([e('expires_at', '<=', now), e.not(HAS_KEY)])),
-    )
+    await this.#links.remove((all) => all.where(isOf(subject)).where('expires_at', '<=', now))
   }
 
   /** Those of an account whose key has ended; returns the slugs of their sites. */
@@ -165,5 +159,6 @@ function isOf({ slug, previewName }: ReviewSubject) {
 }
 
 function isOfEndedKey(accountId: string) {
-  return sql<boolean>`created_by = ${accountId} and not ${HAS_KEY}`
+  return sql<boolean>`created_by = ${accountId} and key_hash is not null
+    and not exists (select 1 from named_keys where named_keys.key_hash = review_links.key_hash)`
 }
