@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../server/lib/time.ts'
 import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
-import { HeldRequest, sendRequest } from '../support/http-client.ts'
+import { HeldRequest, type RequestSpec, sendRequest } from '../support/http-client.ts'
 import { insertAccount } from '../support/insert-account.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -167,17 +167,22 @@ test(
     }
     const isWaiting = (count: number) => Number(service.metrics.read().slipway_store_pool_waiting) >= count
     const untilWaiting = (count: number) => waitFor(() => isWaiting(count))
+    const json = { 'Content-Type': 'application/json' }
+    const withKey = { ...json, Authorization: `Bearer ${key}` }
     /** A publish whose head has been admitted. */
-    const begin = async () => {
+    const begin = async (request: RequestSpec, content: object) => {
       const charged = await countCharged()
-      const body = Buffer.from(JSON.stringify({ claimToken, files }))
-      const headers = { 'Content-Type': 'application/json' }
-      const path = `/api/v1/publish/${slug}`
-      const held = stack.use(await HeldRequest.begin(port, { method: 'PUT', path, headers, body }))
+      const body = Buffer.from(JSON.stringify(content))
+      const held = stack.use(await HeldRequest.begin(port, { ...request, body }))
       await waitFor(async () => (await countCharged()) > charged)
       return held
     }
-    const [first, second] = [await begin(), await begin()]
+    const update = { method: 'PUT', path: `/api/v1/publish/${slug}`, headers: json }
+    const post = { method: 'POST', path: '/api/v1/publish', body: JSON.stringify({ files }) }
+    const first = await begin(update, { claimToken, files })
+    const second = await begin(update, { claimToken, files })
+    // What it reads after its key and its charge are the sites of its name.
+    const named = await begin({ ...post, headers: withKey }, { name: 'songs', files })
     await holder.query('begin; lock table sites in access exclusive mode')
     const visit = async (site: string) => (await sendRequest(port, { site })).status
     const blocked = Promise.all(
@@ -188,16 +193,12 @@ test(
     await waitFor(
       () => service.metrics.read()['slipway_store_pool_connections{state="used"}'] === MAX_CONNECTIONS,
     )
-    const post = {
-      ...{ method: 'POST', path: '/api/v1/publish', body: JSON.stringify({ files }) },
-      headers: { 'Content-Type': 'application/json' },
-    }
-    const withKey = { ...post, headers: { ...post.headers, Authorization: `Bearer ${key}` } }
-    const admitted = Promise.all(
-      [first.finish()].concat([target, withKey, post].map((one) => sendRequest(port, one))),
+    const sent = [target, { ...post, headers: withKey }, { ...post, headers: json }].map((one) =>
+      sendRequest(port, one),
     )
+    const admitted = Promise.all([first.finish(), named.finish(), ...sent])
     admitted.catch(() => undefined)
-    await untilWaiting(4)
+    await untilWaiting(5)
     assert.equal(await visit('no-such-site'), 503)
     const isRefused = second.finish().then(
       ({ status }) => status === 503,
@@ -206,16 +207,16 @@ test(
     /** Reads of jobs may wait as well; these are refused before a later visit is. */
     const untilAnotherWaits = async () => {
       do {
-        await untilWaiting(5)
+        await untilWaiting(6)
         await visit('no-such-site')
-      } while (!isWaiting(5))
+      } while (!isWaiting(6))
       return false
     }
     assert.ok(await Promise.race([isRefused, untilAnotherWaits().catch(() => false)]))
     await holder.query('rollback')
     assert.deepEqual(
       (await admitted).map(({ status }) => status),
-      [200, 200, 201, 201],
+      [200, 201, 200, 201, 201],
     )
     await blocked
   },
