@@ -246,8 +246,9 @@ test(
     await page.getByLabel('Comment', { exact: true }).fill('When?')
     await page.getByRole('button', { name: 'Add comment' }).click()
     await page.getByText('When?').waitFor()
-    const [selected] = (await review.get()).threads
-    assert.deepEqual([selected!.place.text, selected!.place.path], ['hours', '/'])
+    // Threads of one millisecond have no order.
+    const selected = (await review.get()).threads.find((thread) => thread.place.path === '/')
+    assert.equal(selected?.place.text, 'hours')
     assert.equal(await page.getByRole('link', { name: 'https://other.test' }).count(), 0, 'words are no link')
     const aboutOther = page.getByRole('list', { name: 'Comments on /about.html' })
     await aboutOther.getByRole('button', { name: /^Show comment/ }).click()
