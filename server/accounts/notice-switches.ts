@@ -23,6 +23,7 @@ type Switches = Pick<Account, 'reminders' | 'noticesOff'>
 /** Undefined for events whose emails are always sent. */
 export function findSwitch(event: NoticeEvent['kind']): NoticeKind | undefined {
   if (MODERATION.includes(event)) return 'moderation'
+  if (event === 'review-shared') return 'review'
   return isNoticeKind(event) ? event : undefined
 }
 

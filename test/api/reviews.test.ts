@@ -499,6 +499,25 @@ describe('what a reviewer writes', () => {
     await guest.decide({ decision: 'changes-requested', versionId, name: 'Bob' })
     assert.deepEqual(await count(), [2, 2])
   })
+
+  test('is announced to its owner also when reviews that others share have sent the twelve emails of a day', async () => {
+    const [ann, cleo] = [await api.account(), await api.account()]
+    const { slug } = await api.publish(ann.client, { 'index.html': 'of ann' })
+    const own = await api.publish(cleo.client, { 'index.html': 'of cleo' })
+    await ann.client.addCollaborator(slug, cleo.email)
+    const comment = async ({ client }: Account, { slug }: { slug: string }) => {
+      const { versionId } = await client.review(slug).get()
+      await client.review(slug).createThread({ versionId, place: PLACE, text: 'x', name: 'Bob' })
+      await api.sweep('emails')
+      api.pass(10 * MINUTE_MS)
+    }
+    for (let comments = 0; comments < 13; comments++) await comment(ann, { slug })
+    const guest = guestOf((await linked(cleo.client.review(own.slug))).reviewToken)
+    await comment({ ...ann, client: guest }, own)
+    const mails = await mailsTo(api, cleo.email)
+    assert.equal(mails.filter((mail) => mail.includes(`Review: ${slug}`)).length, 12)
+    assert.equal(mails.filter((mail) => mail.includes(`Review: ${own.slug}`)).length, 1)
+  })
 })
 
 describe('a site that requires approval', () => {

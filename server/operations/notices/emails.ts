@@ -183,18 +183,8 @@ const CONTENTS: { [Kind in NoticeEvent['kind']]: Describe<EventOf<Kind>> } = {
     }
   },
 
-  /** The reviewer may be a stranger: the email has no words of the review, and a name without an address in it. */
-  review({ slug, preview, author, what }, { base }) {
-    const subject = preview === null ? slug : `${preview} (${slug})`
-    const query = preview === null ? '' : `?preview=${preview}`
-    return {
-      subject: `Review: ${subject}`,
-      blocks: [
-        `${author.replace(/[^\p{L}\p{N} -]/gu, '')} has ${REVIEWED[what]} ${preview === null ? 'the site' : `the preview ${preview} of the site`} ${slug}. There may be more since.`,
-        { label: 'Open the review', url: `${base}/sites/${slug}/review${query}` },
-      ],
-    }
-  },
+  review: reviewed,
+  'review-shared': reviewed,
 
   'new-browser'({ browser, network, at }, addresses) {
     return {
@@ -206,6 +196,22 @@ const CONTENTS: { [Kind in NoticeEvent['kind']]: Describe<EventOf<Kind>> } = {
       ],
     }
   },
+}
+
+/** The reviewer may be a stranger: the email has no words of the review, and a name without an address in it. */
+function reviewed(
+  { slug, preview, author, what }: EventOf<'review' | 'review-shared'>,
+  { base }: UrlBuilder,
+): Content {
+  const subject = preview === null ? slug : `${preview} (${slug})`
+  const query = preview === null ? '' : `?preview=${preview}`
+  return {
+    subject: `Review: ${subject}`,
+    blocks: [
+      `${author.replace(/[^\p{L}\p{N} -]/gu, '')} has ${REVIEWED[what]} ${preview === null ? 'the site' : `the preview ${preview} of the site`} ${slug}. There may be more since.`,
+      { label: 'Open the review', url: `${base}/sites/${slug}/review${query}` },
+    ],
+  }
 }
 
 const REVIEWED = {

@@ -21,7 +21,8 @@ const SAMPLE_SITE = { slug: 'amber-harbor-k7x3m2', title: 'Amber Harbor Bakery' 
 
 const SAMPLE_REASON = 'The site copies the sign-in page of a bank'
 
-type Events = { [Kind in NoticeEvent['kind']]: NoticeEvent & { kind: Kind } }
+/** The email of `review-shared` is that of `review`. */
+type Events = { [Kind in Exclude<NoticeEvent['kind'], 'review-shared'>]: NoticeEvent & { kind: Kind } }
 
 /** Every email that the service sends. */
 export function sampleEmails(options: SampleOptions): Email[] {

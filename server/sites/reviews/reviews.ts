@@ -434,18 +434,17 @@ async function announce(
 ): Promise<void> {
   const { slug, ownerId, visitsKey } = access.site
   const period = Math.floor(now / NOTICE_INTERVAL_MS)
-  const event = {
-    kind: 'review',
-    ...{ slug, preview: subject.previewName || null, author: author.name, what },
-  } as const
+  const about = { slug, preview: subject.previewName || null, author: author.name, what }
   const emails = (await tx.collaborators.bySite(slug)).map(({ email }) => email)
   const accounts = await Promise.all(emails.map((email) => tx.accounts.byEmail(email)))
   for (const id of new Set([ownerId, ...accounts.map((account) => account?.id)]))
-    if (id && id !== accountId)
+    if (id && id !== accountId) {
+      const kind = id === ownerId ? 'review' : 'review-shared'
       await tx.notices.addWithinLimit({
-        ...{ id: `review ${visitsKey} ${subject.previewName} ${period} ${id}`, accountId: id, event },
-        createdAt: now,
+        ...{ id: `${kind} ${visitsKey} ${subject.previewName} ${period} ${id}`, accountId: id },
+        ...{ event: { kind, ...about }, createdAt: now },
       })
+    }
 }
 
 function exceeded(sentence: string, hint: string): ApiError {

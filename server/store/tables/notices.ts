@@ -31,7 +31,8 @@ export type NoticeEvent =
       refused?: true
     }
   | {
-      kind: 'review'
+      /** `review-shared` for a collaborator, who may not have chosen to be one. */
+      kind: 'review' | 'review-shared'
       slug: string
       /** Null for the live version. */
       preview: string | null
@@ -48,6 +49,7 @@ const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } 
   'site-shared': { windowMs: DAY_MS, max: 5 },
   'new-browser': { windowMs: DAY_MS, max: 1 },
   review: { windowMs: HOUR_MS, max: 6 },
+  'review-shared': { windowMs: DAY_MS, max: 12 },
 }
 
 export function emailLimit(kind: NoticeEvent['kind']): typeof DEFAULT_LIMIT {
