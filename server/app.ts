@@ -103,14 +103,14 @@ export async function startService(config: Config, given: StartOptions): Promise
   // The peers of a service behind proxies are those proxies.
   const perNetwork = config.trustedProxies > 0 ? undefined : config.connectionsPerAddress
   const connections = stack.use(new Connections({ memory: clientMemory, perNetwork, log }))
-  const proxyProtocol =
-    config.proxyProtocol &&
-    new ProxyProtocol({ from: config.proxyProtocol, setting: 'SLIPWAY_PROXY_PROTOCOL', log })
+  const { proxyProtocol: from } = config
+  // One for each port: they stop accepting connections at different times.
+  const readProxies = () => from && new ProxyProtocol({ from, setting: 'SLIPWAY_PROXY_PROTOCOL', log })
   // A node that cannot serve refuses connections, so that balancers use the others.
   const database = config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)
   if (database) stack.use(database.store)
   const opening = Listener.open(config.host, config.port, {
-    ...{ shared, connections, proxyProtocol },
+    ...{ shared, connections, proxyProtocol: readProxies() },
     deadlines: given.deadlines ?? DEADLINES,
   })
   const listener = await openPort('SLIPWAY_PORT', opening)
@@ -164,7 +164,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const parts = {
     shared,
     connections,
-    proxyProtocol,
+    proxyProtocol: readProxies(),
     baseUrl,
     store,
     ...lookupLimits,

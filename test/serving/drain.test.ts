@@ -32,17 +32,23 @@ test('a service that ends answers each client that continues to send once more, 
   await Promise.all([...visits, service[Symbol.asyncDispose]()])
 })
 
-test('a service that ends answers clients whose connection the system has accepted, and the service has not', async () => {
-  const service = await startTestService({ DRAIN_SECONDS: '3600' }, undefined, { deadlines: DEADLINES })
-  const clients = Array.from({ length: 64 }, () => connect(service.port, '127.0.0.1'))
-  for (const client of clients) client.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  // They connect, and the service has no turn in which it could accept one.
-  await new Promise<void>((resolve) => process.nextTick(resolve))
-  const ended = service[Symbol.asyncDispose]()
-  for (const client of clients)
-    assert.match(await text(client), /^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/is)
-  await ended
-})
+const PORTS: [which: string, settings: Record<string, string>, header: string][] = [
+  ['', {}, ''],
+  [' behind a proxy of both ports', { HTTPS_PORT: '0', PROXY_PROTOCOL: 'private' }, 'PROXY UNKNOWN\r\n'],
+]
+for (const [which, settings, header] of PORTS)
+  test(`a service that ends answers clients whose connection the system has accepted, and the service has not${which}`, async () => {
+    const all = { DRAIN_SECONDS: '3600', ...settings }
+    const service = await startTestService(all, undefined, { deadlines: DEADLINES })
+    const clients = Array.from({ length: 64 }, () => connect(service.port, '127.0.0.1'))
+    for (const client of clients) client.write(`${header}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    // They connect, and the service has no turn in which it could accept one.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    const ended = service[Symbol.asyncDispose]()
+    for (const client of clients)
+      assert.match(await text(client), /^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/is)
+    await ended
+  })
 
 /** A client that reuses its connection. */
 class OneConnection implements Disposable {
