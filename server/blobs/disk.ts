@@ -20,6 +20,7 @@ import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { ignoreExisting, ignoreMissing, writeWhole } from '../lib/files.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import { Coalesced, shareSuccess } from '../lib/share-result.ts'
+import { DAY_MS } from '../lib/time.ts'
 import {
   assertExpected,
   assertLength,
@@ -145,8 +146,11 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     const handle = await open(place(object)).catch(ignoreMissing)
     if (!handle || !isDamaged) return handle
     try {
-      const { mtimeMs } = await handle.stat()
-      if (await isIntactSince(`${object} ${mtimeMs}`, handle, location)) return handle
+      // Not the time of modification, which a copy from a backup sets back.
+      const { ino, ctimeMs } = await handle.stat()
+      // Damage changes no time: what was intact is read again each day.
+      const day = Math.floor(clock() / DAY_MS)
+      if (await isIntactSince(`${object} ${ino} ${ctimeMs} ${day}`, handle, location)) return handle
       damage?.add(toRange(location))
       throw new DamagedBlobError()
     } catch (error) {

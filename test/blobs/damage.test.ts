@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
@@ -35,8 +35,13 @@ async function startOnDisk(): Promise<Place> {
   return {
     ...running,
     visitedPort: running.service.port,
-    overwrite: (object, bytes) =>
-      writeFile(join(running.service.data, 'blobs', object.slice(0, 2), object), bytes),
+    // With the time that it had, as damage and copies from a backup leave it.
+    async overwrite(object, bytes) {
+      const path = join(running.service.data, 'blobs', object.slice(0, 2), object)
+      const { atime, mtime } = await stat(path)
+      await writeFile(path, bytes)
+      await utimes(path, atime, mtime)
+    },
   }
 }
 
