@@ -38,9 +38,39 @@ export function encodePath(text: string): string {
   return encodeInvalid(Buffer.from(text).toString('latin1'))
 }
 
-/** Encodes characters that URLs exclude; undefined when the segments are those of `canonical`. */
-export function segmentsAsSent(path: string, canonical: string): readonly string[] | undefined {
-  return path === canonical ? undefined : encodeInvalid(path).split('/')
+/** A path as it was sent beside its canonical form: both have the same slashes. */
+export class SentPath {
+  readonly #sent: string
+  /** The positions of the slashes in `#sent`, by those in the canonical path. */
+  readonly #slashes: Int32Array
+
+  private constructor(sent: string, canonical: string) {
+    this.#sent = sent
+    this.#slashes = new Int32Array(canonical.length)
+    let there = -1
+    for (let at = canonical.indexOf('/'); at >= 0; at = canonical.indexOf('/', at + 1)) {
+      there = sent.indexOf('/', there + 1)
+      this.#slashes[at] = there
+    }
+  }
+
+  /** Encodes characters that URLs exclude; undefined when the path was sent in its canonical form. */
+  static read(path: string, canonical: string): SentPath | undefined {
+    return path === canonical ? undefined : new SentPath(encodeInvalid(path), canonical)
+  }
+
+  /** A part of the canonical path; its whole segments as they were sent. */
+  slice(path: string, start: number, end: number): string {
+    const from = path.indexOf('/', start - 1)
+    const to = end >= path.length || path[end] === '/' ? end : path.lastIndexOf('/', end - 1)
+    if (from < 0 || from >= to) return path.slice(start, end)
+    const whole = this.#sent.slice(this.#find(from) + 1, this.#find(to))
+    return path.slice(start, from + 1) + whole + path.slice(to, end)
+  }
+
+  #find(slash: number): number {
+    return this.#slashes[slash] ?? this.#sent.length
+  }
 }
 
 /** For `replace`: percent-encodes a character that stands for a byte of a request. */
@@ -92,8 +122,8 @@ export class PathPattern {
     return twice === undefined ? new PathPattern(front, back, separator) : `has ':${twice}' twice`
   }
 
-  /** Takes a canonical path. With `sent`, its segments as they were sent, whole segments are found in that form. */
-  match(path: string, sent?: readonly string[]): Captures | undefined {
+  /** Takes a canonical path. With `sent`, whole segments are found as they were sent. */
+  match(path: string, sent?: SentPath): Captures | undefined {
     if (!path.startsWith(this.lead)) return undefined
     if (this.fixed !== undefined) return path === this.fixed ? NO_CAPTURES : undefined
     const found = new Map<string, string>()
@@ -102,14 +132,10 @@ export class PathPattern {
     if (!this.#back) return from === path.length ? found : undefined
     const to = this.#backward(this.#back, path, found)
     if (to === undefined || to < from) return undefined
-    return found.set('splat', partAsSent(path, { start: from, end: to }, sent))
+    return found.set('splat', sent?.slice(path, from, to) ?? path.slice(from, to))
   }
 
-  #forward(
-    path: string,
-    found: Map<string, string>,
-    sent: readonly string[] | undefined,
-  ): number | undefined {
+  #forward(path: string, found: Map<string, string>, sent: SentPath | undefined): number | undefined {
     let at = 0
     for (const piece of this.#front) {
       if (typeof piece === 'string') {
@@ -120,7 +146,7 @@ export class PathPattern {
       const next = path.indexOf(this.#separator, at)
       const end = next < 0 ? path.length : next
       if (end === at) return undefined
-      found.set(piece.name, partAsSent(path, { start: at, end }, sent))
+      found.set(piece.name, sent?.slice(path, at, end) ?? path.slice(at, end))
       at = end
     }
     return at
@@ -141,26 +167,6 @@ export class PathPattern {
     }
     return end
   }
-}
-
-/** A part of a canonical path; its whole segments as they were sent. Both forms of a path have the same slashes. */
-function partAsSent(
-  path: string,
-  { start, end }: { start: number; end: number },
-  sent: readonly string[] | undefined,
-): string {
-  const part = path.slice(start, end)
-  if (!sent) return part
-  const segments = part.split('/')
-  const before = path.slice(0, start).split('/').length - 1
-  const startsWhole = path[start - 1] === '/'
-  const endsWhole = end >= path.length || path[end] === '/'
-  return segments
-    .map((segment, index) => {
-      const isWhole = (index > 0 || startsWhole) && (index < segments.length - 1 || endsWhole)
-      return (isWhole ? sent[before + index] : undefined) ?? segment
-    })
-    .join('/')
 }
 
 /** Whether some path may match both. False is always right. */

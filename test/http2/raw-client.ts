@@ -25,11 +25,14 @@ export function frame(type: number, flags: number, stream: number, payload: Buff
   return Buffer.concat([head, bytes])
 }
 
-/** A header block of literals without indexing. */
-export function headerBlock(fields: Record<string, string> | readonly (readonly [string, string])[]): Buffer {
+/** A header block of literals, without indexing or, with 0x40, in the dynamic table. */
+export function headerBlock(
+  fields: Record<string, string> | readonly (readonly [string, string])[],
+  representation = 0,
+): Buffer {
   const pairs = Array.isArray(fields) ? fields : Object.entries(fields)
   return Buffer.concat(
-    pairs.flatMap(([name, value]) => [Buffer.from([0]), ...literal(name), ...literal(value)]),
+    pairs.flatMap(([name, value]) => [Buffer.from([representation]), ...literal(name), ...literal(value)]),
   )
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { TYPE } from '../../packages/http-server/http2/frame.ts'
 import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
@@ -8,6 +9,8 @@ import { hashPassword, verifyPassword } from '../../server/sites/password.ts'
 import { zip } from '../archive/zip-file.ts'
 import { CALLS } from '../calls.ts'
 import { getResponse, toSite } from '../edge/responses.ts'
+import { Http2Fixture } from '../http2/http2-fixture.ts'
+import { frame, getFields, headerBlock } from '../http2/raw-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { HOSTILE_QUERIES, HOSTILE_REQUESTS, type HostileRequest } from './hostile-requests.ts'
 import { HOSTILE_SITES } from './hostile-sites.ts'
@@ -49,6 +52,24 @@ describe('no request holds the event loop for more than 50 ms', () => {
       await assertNoStall(() => exchange(bytes))
     })
   }
+})
+
+test('no batch of HTTP/2 requests in one packet holds the event loop for more than 50 ms', async () => {
+  await using fixture = await Http2Fixture.start()
+  const rules = Array.from({ length: 100 }, (_, index) => `/* /${':splat'.repeat(5)}/${index} 302`)
+  const host = fixture.edge.host(await fixture.edge.publish({ _redirects: rules.join('\n') }))
+  const fields = { ...getFields(host, `${'/x'.repeat(1900)}%41`), ':method': 'HEAD' }
+  const indexed = headerBlock(fields, 0x40)
+  await assertNoStall(async () => {
+    const client = await fixture.open(frame(TYPE.headers, 5, 1, indexed))
+    await client.ended(1)
+    client.send(
+      ...Array.from({ length: 4000 }, (_, index) =>
+        frame(TYPE.headers, 5, 2 * index + 3, '\xc1\xc0\xbf\xbe'),
+      ),
+    )
+    await client.ended(8001)
+  })
 })
 
 describe('no query holds the event loop for more than 50 ms', () => {

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import { pipeBody, writableSink } from '../pipe-body.ts'
 import { type readIntoSharedBuffer, splitForParser } from '../shared-buffer-read.ts'
 import { isCovered } from '../tls/covered-hosts.ts'
+import { continueInNextTurn, isTurnOver } from '../turn-limit.ts'
 import { endsWithBlankLine, type ParsedRequest, RequestParser } from './request-parser.ts'
 import type { ResponseSerializer } from './response-serializer.ts'
 
@@ -39,6 +40,7 @@ export class FastPathConnection {
   #end = 0
   /** Whether an asynchronous response is in progress. Until it ends, nothing is read. */
   #busy = false
+  #isWaitingForTurn = false
   /** Whether the client has closed its side. */
   #ended = false
   isAwaitingRequest = true
@@ -66,9 +68,9 @@ export class FastPathConnection {
     this.#onData(bytes, bytes.length)
   }
 
-  /** Closes the connection once the queued bytes are sent; an asynchronous response closes it itself. */
+  /** Closes the connection once the queued bytes are sent; a response that is still to come closes it itself. */
   close(): void {
-    if (!this.#busy) this.#socket.destroySoon()
+    if (!this.#busy && !this.#isWaitingForTurn) this.#socket.destroySoon()
   }
 
   destroy(): void {
@@ -101,7 +103,7 @@ export class FastPathConnection {
   readonly #onDrain = (): void => {
     this.#lastActiveTick = this.#fastPath.pool.ticks
     this.#queue?.update()
-    if (!this.#busy) this.#continue()
+    if (!this.#busy && !this.#isWaitingForTurn) this.#continue()
   }
 
   readonly #onEnd = (): void => {
@@ -120,6 +122,12 @@ export class FastPathConnection {
     while (!this.#hasEnded() && !this.#socket.writableEnded) {
       if (this.#socket.writableNeedDrain) {
         this.#socket.pause()
+        break
+      }
+      if (corked && isTurnOver()) {
+        this.#socket.pause()
+        this.#isWaitingForTurn = true
+        continueInNextTurn(this.#onTurn)
         break
       }
       const request = this.#parser.parse(this.#chunk, this.#at, this.#end)
@@ -207,6 +215,15 @@ export class FastPathConnection {
   #continue(): void {
     if (this.#socket.destroyed) return
     if (this.#isClosing) return void this.#socket.destroySoon()
+    this.#proceed()
+  }
+
+  readonly #onTurn = (): void => {
+    this.#isWaitingForTurn = false
+    if (!this.#socket.destroyed) this.#proceed()
+  }
+
+  #proceed(): void {
     if (!this.#hasEnded()) this.#process()
     if (this.#busy || !this.#hasEnded()) return
     if (this.#ended) this.#socket.end()

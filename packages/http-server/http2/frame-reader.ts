@@ -1,3 +1,4 @@
+import { isTurnOver } from '../turn-limit.ts'
 import { CODE, ConnectionError, FRAME_HEADER_BYTES, type FrameHead, MAX_FRAME_BYTES, TYPE } from './frame.ts'
 
 /** The connection preface (RFC 9113, 3.4). */
@@ -23,11 +24,12 @@ export class FrameReader {
     return !this.#isFirst
   }
 
-  /** Returns the position at which input ends or reading is paused. Throws a `ConnectionError`. */
+  /** Returns the position at which input ends, reading is paused or the turn is over. Throws a `ConnectionError`. */
   read(bytes: Buffer, start: number, end: number): number {
     let at = start
     if (this.#prefaceLength < PREFACE.length) at = this.#readPreface(bytes, at, end)
     while (at < end) {
+      if (at > start && isTurnOver()) return at
       if (this.#partialLength > 0 || end - at < FRAME_HEADER_BYTES) {
         at = this.#bufferPartial(bytes, at, end)
         if (this.#partialLength < this.#partial.length) return at

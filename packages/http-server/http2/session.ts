@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { continueInNextTurn } from '../turn-limit.ts'
 import { buildFrame, CODE, type Code, ConnectionError, MAX_STREAM_ID, TYPE } from './frame.ts'
 import { FrameReader } from './frame-reader.ts'
 import { FrameHandler } from './frames.ts'
@@ -30,9 +31,10 @@ export class Http2Session {
   readonly #writeBuffer: WriteBuffer
   readonly #frames: FrameHandler
   readonly #reader: FrameReader
-  /** Unprocessed input while output is queued. */
+  /** Unprocessed input while output is queued, or until the next turn. */
   #unprocessed = EMPTY
   #isPaused = false
+  #hasClientEnded = false
   /** The idle check at which the end of the connection was announced, if it was. */
   #announcedAtTick: number | undefined
   #isGoingAway = false
@@ -71,7 +73,10 @@ export class Http2Session {
     socket.on('drain', this.#onDrain)
     socket.on('error', () => socket.destroy())
     // A client that has closed its side cannot open windows any more.
-    socket.on('end', () => this.#end())
+    socket.on('end', () => {
+      this.#hasClientEnded = true
+      if (!this.#isPaused) this.#end()
+    })
     socket.on('close', () => {
       this.#frames.close()
       this.#writeBuffer.release()
@@ -145,8 +150,13 @@ export class Http2Session {
     this.#lastActiveTick = this.#server.pool.ticks
     this.#writeBuffer.release()
     this.#frames.pump()
+    this.#continue()
+  }
+
+  readonly #continue = (): void => {
     if (
       !this.#isPaused ||
+      this.#socket.destroyed ||
       this.#endedAtTick !== undefined ||
       this.#writeBuffer.bufferedBytes > LOW_WATER_MARK_BYTES
     )
@@ -155,20 +165,21 @@ export class Http2Session {
     const rest = this.#unprocessed
     this.#unprocessed = EMPTY
     this.#process(rest, rest.length)
-    if (!this.#isPaused) this.#socket.resume()
+    if (this.#isPaused) return
+    if (this.#hasClientEnded) this.#end()
+    else this.#socket.resume()
   }
 
   #process(bytes: Buffer, length: number): void {
     this.#writeBuffer.begin()
     try {
-      for (let at = 0; at < length; ) {
-        at = this.#reader.read(bytes, at, length)
-        if (this.#endedAtTick !== undefined) break
-        if (!this.#writeBuffer.isFull) continue
+      const at = this.#reader.read(bytes, 0, length)
+      const { isFull } = this.#writeBuffer
+      if (this.#endedAtTick === undefined && (at < length || isFull)) {
         this.#isPaused = true
         this.#unprocessed = Buffer.from(bytes.subarray(at, length))
         this.#socket.pause()
-        break
+        if (!isFull) continueInNextTurn(this.#continue)
       }
       this.#frames.pump()
     } catch (error) {

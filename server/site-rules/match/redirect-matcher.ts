@@ -10,7 +10,7 @@ import {
   PathPattern,
   percentEncoded,
   readTemplate,
-  segmentsAsSent,
+  SentPath,
   type TemplatePart,
 } from '../path-pattern.ts'
 import type { RedirectRule } from '../redirect-rule.ts'
@@ -132,8 +132,8 @@ class MatchContext {
   /** Without a trailing slash, which rules ignore. */
   readonly trimmed: string
   readonly query: string
-  /** Segments of the path as they were sent, when that is another spelling. */
-  readonly sent: readonly string[] | undefined
+  /** When that is another spelling. */
+  readonly sent: SentPath | undefined
   readonly #header: string
   #host: string | undefined
   /** The last target in another spelling: a long one costs a third of a millisecond, and many rules may have it. */
@@ -144,7 +144,7 @@ class MatchContext {
     const { query, host } = asked
     this.path = path
     this.trimmed = trimTrailingSlash(path)
-    this.sent = segmentsAsSent(asked.path, path)
+    this.sent = SentPath.read(asked.path, path)
     this.query = query
     this.#header = host
   }

@@ -1,0 +1,40 @@
+/** What all connections with further input may take of one turn of the event loop, so that others do not wait for them. */
+const MAX_TURN_MS = 10
+
+/** Reading the clock costs up to a tenth of a small response. */
+const STEPS_PER_CHECK = 8
+
+let steps = 0
+let began: number | undefined
+let isOver = false
+const waiting = new Set<() => void>()
+
+/** Whether a connection must leave its further requests or frames to `continueInNextTurn`. */
+export function isTurnOver(): boolean {
+  if (isOver || ++steps % STEPS_PER_CHECK !== 0) return isOver
+  const now = performance.now()
+  if (began === undefined) {
+    began = now
+    setImmediate(nextTurn)
+  }
+  isOver = now - began > MAX_TURN_MS
+  return isOver
+}
+
+/** Runs after what other connections have left: each processes at least one request or frame in its turn. */
+export function continueInNextTurn(run: () => void): void {
+  waiting.add(run)
+}
+
+function nextTurn(): void {
+  began = undefined
+  isOver = false
+  if (waiting.size === 0) return
+  began = performance.now()
+  setImmediate(nextTurn)
+  for (const run of waiting) {
+    waiting.delete(run)
+    run()
+    if (isOver) return
+  }
+}

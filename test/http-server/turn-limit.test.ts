@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { duplexPair } from 'node:stream'
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { connect, createServer, type TLSSocket } from 'node:tls'
+import { Http1FastPath } from '../../packages/http-server/http1/fast-path.ts'
+import { FLAG, TYPE } from '../../packages/http-server/http2/frame.ts'
+import { Http2Server } from '../../packages/http-server/http2/http2-server.ts'
+import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
+import { EdgeFixture } from '../edge/fixture.ts'
+import { CLIENT_PREFACE, frame, getFrame, RawClient, uint32 } from '../http2/raw-client.ts'
+import { selfSigned } from '../http2/self-signed.ts'
+import { findHeader, parseResponses, type RawResponse } from '../serving/raw-http.ts'
+import { listen } from '../support/listen.ts'
+import { pluck } from '../support/pluck.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { untilClosed } from '../tls/secure-service.ts'
+
+const REQUESTS = 200
+const PATHS = Array.from({ length: REQUESTS }, (_, index) => (index % 3 === 0 ? '/nowhere' : '/'))
+const STATUSES = PATHS.map((path) => (path === '/' ? 200 : 404))
+const AMPLE_WINDOW = frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 30))
+
+for (const protocol of ['http/1.1', 'h2'])
+  describe(`requests over ${protocol} that outlast a turn of the event loop`, () => {
+    let edge: EdgeFixture
+    let host: string
+    before(async () => {
+      edge = await EdgeFixture.start()
+      host = edge.host(await edge.publish({ 'index.html': 'home' }))
+      await edge.get(host.split('.')[0]!)
+    })
+    after(() => edge[Symbol.asyncDispose]())
+    beforeEach((t) => stretchTime(t as TestContext))
+
+    const requests = () =>
+      protocol === 'h2'
+        ? [CLIENT_PREFACE, AMPLE_WINDOW, ...PATHS.map((path, index) => getFrame(2 * index + 1, host, path))]
+        : PATHS.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`))
+
+    /** Sends all requests, and perhaps the end of its side, in one packet. Continues when some have been answered. */
+    async function start({ end = false } = {}) {
+      const { log } = edge.options
+      const parts = {
+        handler: edge.edge,
+        clock: () => edge.clock.now,
+        budget: new MemoryBudget(2 ** 20),
+        log,
+      }
+      const parse = () => assert.fail('no request is relayed')
+      const fast = new Http1FastPath(parts)
+      const engine = new Http2Server({ ...parts, parse, clientMemory: edge.clientMemory })
+      const server = createServer({
+        ...(await selfSigned('x')),
+        ALPNProtocols: [protocol],
+        allowHalfOpen: true,
+      })
+      const accepted = once(server, 'secureConnection') as Promise<[TLSSocket]>
+      server.on('secureConnection', (socket) =>
+        protocol === 'h2' ? engine.accept(socket) : fast.accept(socket, parse),
+      )
+      const port = await listen(server)
+      const [near, far] = duplexPair()
+      const tcp = connectTcp(port, '127.0.0.1')
+      far.pipe(tcp, { end: false }).pipe(far)
+      tcp.on('close', () => far.resume()).on('error', () => undefined)
+      const client = connect({ socket: near, rejectUnauthorized: false, ALPNProtocols: [protocol] })
+      client.on('end', () => client.end())
+      const [socket] = await accepted
+      tcp.cork()
+      client.write(Buffer.concat(requests()))
+      if (end) client.end()
+      for (let round = 0; round < 10; round++) await turn()
+      const read = () => (protocol === 'h2' ? readFrames(client) : readResponses(client))
+      tcp.uncork()
+      const count = () => engine.requests + fast.responses
+      await waitFor(() => count() > 0)
+      assert.ok(count() < 50, `${count()} were answered in one turn`)
+      const pool = protocol === 'h2' ? engine.pool : fast.pool
+      const dispose = () => {
+        server.close()
+        engine.pool.destroy()
+        client.destroy()
+        tcp.destroy()
+      }
+      return { socket, pool, count, read, client, [Symbol.dispose]: dispose }
+    }
+
+    test('are all answered in order after their client has closed its side', async () => {
+      using sent = await start({ end: true })
+      assert.deepEqual(await sent.read(), STATUSES)
+    })
+
+    test('are answered until the response that says that the service stops', async () => {
+      using sent = await start()
+      sent.pool.close()
+      const statuses = await sent.read()
+      assert.deepEqual(statuses, STATUSES.slice(0, statuses.length))
+      assert.equal(statuses.length, sent.count())
+    })
+
+    test('are dropped when their connection is destroyed', async () => {
+      using sent = await start()
+      const { logged } = edge
+      logged.length = 0
+      sent.socket.destroy()
+      const answered = sent.count()
+      await once(sent.client.resume(), 'close')
+      for (let round = 0; round < 10; round++) await turn()
+      assert.deepEqual([sent.count(), logged], [answered, []])
+    })
+  })
+
+/** Each reading of the clock takes more than half of what connections may use of one turn. */
+function stretchTime(t: TestContext): void {
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => {
+    now += 6
+    return now
+  })
+}
+
+/** The statuses until the connection ends; the last response announces the end, unless the client has. */
+async function readResponses(client: TLSSocket): Promise<number[]> {
+  const { writableEnded: isEnded } = client
+  const responses: RawResponse[] = []
+  const rest = parseResponses(await untilClosed(client), responses, { methods: [], ended: true })
+  assert.equal(rest.length, 0)
+  const announced = responses.findIndex((response) => findHeader(response, 'connection') === 'close')
+  assert.equal(announced, isEnded ? -1 : responses.length - 1)
+  return pluck(responses, 'status')
+}
+
+/** The same, for a client that acknowledges PING after its requests. */
+async function readFrames(socket: TLSSocket): Promise<number[]> {
+  const client = new RawClient(socket)
+  client.onFrame = ({ type, flags, payload }) => {
+    if (type === TYPE.ping && flags === 0)
+      client.send(frame(TYPE.ping, FLAG.ack, 0, payload.toString('latin1')))
+  }
+  await client.closed
+  const heads = client.received.filter(({ type }) => type === TYPE.headers)
+  assert.deepEqual(
+    pluck(heads, 'stream'),
+    heads.map((_, index) => 2 * index + 1),
+  )
+  return Promise.all(heads.map(async ({ stream }) => (await client.status(stream))!))
+}
