@@ -5,6 +5,7 @@ import { memoize } from '../lib/memoize.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
+import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Caller } from './authorization.ts'
 import type { KeyCaller } from './named-keys.ts'
@@ -115,11 +116,15 @@ export class RateLimits extends Component<LimitsParts> {
   }
 
   /** Without charging, at most a second old. */
-  async peek(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
+  async peek(
+    caller: Caller,
+    kind: LimitKind,
+    queries: Queries = this.parts.store.read,
+  ): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
     const seen = this.#recentCounts.get(key)
     if (seen && this.parts.clock() - seen.at < COUNT_TTL_MS) return this.#toStatus(limit, seen.count, window)
-    const count = await this.parts.store.read.counters.value(this.#toStored(caller, key), window)
+    const count = await queries.counters.value(this.#toStored(caller, key), window)
     this.#remember(key, count)
     return this.#toStatus(limit, count, window)
   }

@@ -156,15 +156,19 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 
 /** Has a limit where the database is read although no request counts, or the hourly limit of the caller is used up. */
 async function admitUncounted(
-  { caller, routeOptions: { config } }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   kind: LimitKind,
-  { limits, uncounted }: AdmissionOptions,
+  { limits, uncounted, store }: AdmissionOptions,
 ): Promise<void> {
+  const {
+    caller,
+    routeOptions: { config },
+  } = request
   const counts = config.charge !== 'none' || caller.account !== undefined
   if (config.access !== 'public' && (!counts || limits.isExhausted(caller, kind)))
     uncounted.count(caller.address)
-  setRateLimitHeaders(reply, await limits.peek(caller, kind))
+  setRateLimitHeaders(reply, await limits.peek(caller, kind, queriesFor(request, store)))
 }
 
 /** Checks the credential before the handler, and charges a request that does not reach one that would. */
@@ -291,7 +295,9 @@ async function findCaller(
   const { config } = request.routeOptions
   const queries = queriesFor(request, store)
   if (kind === 'key')
-    return config.programs && !isApiKey(value) ? programs.find(value) : namedKeys.find(value, queries)
+    return config.programs && !isApiKey(value)
+      ? programs.find(value, queries)
+      : namedKeys.find(value, queries)
   const session = await sessions.find(value, queries)
   if (!session) return undefined
   const { account, createdAt: signedInAt } = session
@@ -317,7 +323,7 @@ async function chargeRequest(
 ): Promise<void> {
   request.isUncharged = false
   const { caller } = request
-  const status = await limits.charge(caller, kind, kind === 'api' && !SAFE_METHODS.has(request.method))
+  const status = await limits.charge(caller, kind, kind !== 'sign-in' && !SAFE_METHODS.has(request.method))
   setRateLimitHeaders(reply, status)
   assertAdmitted(caller, kind, status)
 }

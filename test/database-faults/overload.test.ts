@@ -132,32 +132,32 @@ test(
   },
 )
 
-/** So long that a busy machine sends four requests within a quarter of it. */
-const ACQUIRE_MS = 1500
+/** So long that a busy machine sends eight requests within a quarter of it. */
+const ACQUIRE_MS = 2400
 
 test(
-  'a publish waits for its key, its charge and its reads longer than a visit, and one whose body arrives while reads wait is refused',
+  'a publish, its finalize and a message of a program wait for their key, their charge and their reads longer than a visit, and one whose body arrives while reads wait is refused',
   requires('postgres'),
   async () => {
     await using stack = new AsyncDisposableStack()
     const database = stack.use(await (await sharedPostgres()).borrowDatabase())
     const deadlines = { database: { ...PATIENT.database, acquire: ACQUIRE_MS } }
-    const settings = await nodeSettings(database.url)
+    const settings = { ...(await nodeSettings(database.url)), TRUSTED_PROXIES: '1' }
     const running = stack.use(await startTestService(settings, Date.now(), { deadlines }))
     const { port, service, client } = running
     const files = [{ path: 'index.html', content: 'hello' }]
     const { slug, claimToken } = await client().publishContents({ files })
     const key = await insertAccount(database.url, 'ann')
-    const { upload } = await client().create({
-      files: [{ path: 'index.html', size: 5, contentType: 'text/html' }],
-    })
-    const { pathname, search } = new URL(upload.uploads[0]!.url)
-    const target = {
-      method: 'PUT',
-      path: pathname + search,
-      headers: { 'Content-Type': 'text/html' },
-      body: 'hello',
+    const prepare = async () => {
+      const created = await client().create({
+        files: [{ path: 'index.html', size: 5, contentType: 'text/html' }],
+      })
+      const { pathname, search } = new URL(created.upload.uploads[0]!.url)
+      const headers = { 'Content-Type': 'text/html' }
+      return { created, target: { method: 'PUT', path: pathname + search, headers, body: 'hello' } }
     }
+    const [{ target }, { created, target: uploaded }] = [await prepare(), await prepare()]
+    assert.equal((await sendRequest(port, uploaded)).status, 200)
     const holder = new pg.Client(database.url)
     await holder.connect()
     stack.defer(() => holder.end())
@@ -193,12 +193,23 @@ test(
     await waitFor(
       () => service.metrics.read()['slipway_store_pool_connections{state="used"}'] === MAX_CONNECTIONS,
     )
-    const sent = [target, { ...post, headers: withKey }, { ...post, headers: json }].map((one) =>
-      sendRequest(port, one),
-    )
+    const versionId = created.upload.versionId
+    const finalize = {
+      // An address whose requests are not cached.
+      headers: { ...json, 'X-Forwarded-For': '192.0.2.1' },
+      ...{ method: 'POST', path: `/api/v1/publish/${created.slug}/finalize` },
+      body: JSON.stringify({ versionId, claimToken: created.claimToken }),
+    }
+    const message = {
+      ...{ method: 'POST', path: '/mcp', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }) },
+      headers: { ...json, Accept: 'application/json, text/event-stream' },
+    }
+    const withToken = { ...message, headers: { ...message.headers, Authorization: 'Bearer no-such-token' } }
+    const requests = [target, { ...post, headers: withKey }, { ...post, headers: json }]
+    const sent = [...requests, finalize, message, withToken].map((one) => sendRequest(port, one))
     const admitted = Promise.all([first.finish(), named.finish(), ...sent])
     admitted.catch(() => undefined)
-    await untilWaiting(5)
+    await untilWaiting(8)
     assert.equal(await visit('no-such-site'), 503)
     const isRefused = second.finish().then(
       ({ status }) => status === 503,
@@ -207,16 +218,16 @@ test(
     /** Reads of jobs may wait as well; these are refused before a later visit is. */
     const untilAnotherWaits = async () => {
       do {
-        await untilWaiting(6)
+        await untilWaiting(9)
         await visit('no-such-site')
-      } while (!isWaiting(6))
+      } while (!isWaiting(9))
       return false
     }
     assert.ok(await Promise.race([isRefused, untilAnotherWaits().catch(() => false)]))
     await holder.query('rollback')
     assert.deepEqual(
       (await admitted).map(({ status }) => status),
-      [200, 201, 200, 201, 201],
+      [200, 201, 200, 201, 201, 200, 200, 401],
     )
     await blocked
   },

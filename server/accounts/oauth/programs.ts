@@ -12,6 +12,7 @@ import { ApiError } from '../../lib/errors.ts'
 import { isVisible, toPlainLine } from '../../lib/plain-line.ts'
 import { toIso } from '../../lib/time.ts'
 import { constantTimeEqual } from '../../lib/tokens.ts'
+import type { Queries } from '../../store/queries.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { OAuthRecord } from '../../store/tables/keys.ts'
 import { assertNotBeingDeleted, type Grant } from '../authorization.ts'
@@ -62,9 +63,9 @@ export class Programs extends Component<AuthorizationServerOptions> {
   }
 
   /** Undefined when the token is not valid for this service. */
-  async find(token: string): Promise<ProgramCaller | undefined> {
-    const { store, clock, resource } = this.parts
-    const found = await store.read.oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
+  async find(token: string, { oauth }: Pick<Queries, 'oauth'>): Promise<ProgramCaller | undefined> {
+    const { clock, resource } = this.parts
+    const found = await oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
     if (!found) return undefined
     const { aud, scope } = found.record.payload
     if (aud !== resource) return undefined
