@@ -500,6 +500,24 @@ describe('what a reviewer writes', () => {
     assert.deepEqual(await count(), [2, 2])
   })
 
+  for (const [which, end] of [
+    ['removed', ({ email }: Account, slug: string) => owner.client.removeCollaborator(slug, email)],
+    ['there', () => undefined],
+    [
+      'there, of a preview that ended',
+      (_: Account, slug: string) => owner.client.deletePreview(slug, 'spring'),
+    ],
+  ] as const)
+    test(`is announced late to a collaborator who still sees it: ${which}`, async () => {
+      const cleo = await api.account()
+      const { slug, begin } = await reviewed({ people: [cleo] })
+      await begin()
+      await end(cleo, slug)
+      await api.sweep('emails')
+      const mails = await mailsTo(api, cleo.email)
+      assert.equal(mails.filter((mail) => mail.includes('Review: ')).length, which === 'there' ? 1 : 0)
+    })
+
   test('is announced to its owner also when reviews that others share have sent the twelve emails of a day', async () => {
     const [ann, cleo] = [await api.account(), await api.account()]
     const { slug } = await api.publish(ann.client, { 'index.html': 'of ann' })

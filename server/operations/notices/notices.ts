@@ -1,3 +1,4 @@
+import { findRole } from '../../accounts/authorization.ts'
 import { toMailbox } from '../../accounts/email-address.ts'
 import { findSwitch, wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
@@ -211,12 +212,20 @@ async function isObsolete(
   account: Account,
   now: number,
 ): Promise<boolean> {
-  const { sites, domains, certificates, collaborators } = queries
+  const { sites, versions, domains, certificates, collaborators } = queries
   const isOld = now - createdAt > MAX_AGE_OF_REVERSED_MS
   switch (event.kind) {
     case 'site-expires': {
       const site = await sites.find(event.slug)
       return event.expiresAt <= now || site?.deletedAt !== null || site.expiresAt !== event.expiresAt
+    }
+    case 'review':
+    case 'review-shared': {
+      const site = await sites.find((await sites.findCurrentName(event.slug)) ?? event.slug)
+      if (site?.deletedAt !== null || !(await findRole(queries, site, account))) return true
+      const preview =
+        event.preview === null ? undefined : await versions.findPreview(site.slug, event.preview)
+      return event.preview !== null && (preview?.previewUntil ?? 0) <= now
     }
     case 'site-shared': {
       const slug = (await sites.findCurrentName(event.slug)) ?? event.slug
