@@ -368,7 +368,7 @@ const ROWS: readonly Row[] = [
   ['does not record damage that the verification finds', 'server/jobs/verify-blobs.ts', 'Verification.#recordDamage', 'await blobs.markDamaged(object)', '', 'test/blobs/damage.test.ts'],
   ['sends a large file with other bytes after the verification has found them', 'server/blobs/disk.ts', 'diskBlobs', '!handle || !isDamaged', '!handle || isDamaged', 'test/blobs/damage.test.ts'],
   ['sends a large file with other bytes from memory after the verification has found them', 'server/edge/body/body-cache.ts', 'BodyCache.#openChunks', ' ${isDamaged}`', '`', 'test/blobs/damage.test.ts'],
-  ['refuses a damaged file that was copied back from a backup', 'server/blobs/disk.ts', 'diskBlobs', '`${object} ${mtimeMs}`', 'object', 'test/blobs/damage.test.ts'],
+  ['refuses a damaged file that was copied back from a backup', 'server/blobs/disk.ts', 'diskBlobs', '`${object} ${ino} ${ctimeMs} ${day}`', 'object', 'test/blobs/damage.test.ts'],
   ['keeps damaged encodings that the verification finds', 'server/jobs/verify-blobs.ts', 'Verification.#recordDamage', 'await blobs.removeEncodings(record.hash, object)', '{}', 'test/operator/sweeps.test.ts'],
   ['references an upload that was replaced during finalize', 'server/publish/finalize.ts', 'takeUploads', 'taken.has(fileNumber) ? [] : [fileNumber]', '[]', 'test/blobs/races.test.ts'],
   ['replaces encodings that visitors may have cached', 'server/store/queries/blobs.ts', 'BlobQueries.recordEncodings', 'const hashes = new Set(recorded.map(({ hash }) => hash))', 'const hashes = new Set(batch.map(({ hash }) => hash))', 'test/store/sqlite.test.ts'],
