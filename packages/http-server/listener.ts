@@ -54,6 +54,7 @@ export class Listener {
   readonly #proxyProtocol: ProxyProtocol | undefined
   readonly #lastRequestMs: number
   #fastPath: ConnectionHandler | undefined
+  #isServing = false
 
   private constructor(
     server: Server,
@@ -102,17 +103,19 @@ export class Listener {
   }
 
   serve(handlers: RequestHandlers): void {
+    this.#isServing = true
     this.#fastPath = handlers.fastPath
     this.#ready.resolve(handlers)
   }
 
   /**
-   * Stops accepting connections, and lets requests in progress finish for at most `seconds`, then destroys the rest. The
-   * response to the next request of a connection says that it is the last one (RFC 9112, 9.6); connections without a
-   * request are closed a moment later, because their clients may be sending one. So are those that `accept` was given, until
-   * `others` resolves, which their listener does when the last of them has ended.
+   * Stops accepting connections, and lets requests in progress finish for at most `maxSeconds`, then destroys the rest: before
+   * `serve` all of them, which nothing will answer. The response to the next request of a connection says that it is the last
+   * one (RFC 9112, 9.6); connections without a request are closed a moment later, because their clients may be sending one.
+   * So are those that `accept` was given, until `others` resolves, which their listener does when the last of them has ended.
    */
-  async drain(seconds: number, others?: Promise<void>): Promise<void> {
+  async drain(maxSeconds: number, others?: Promise<void>): Promise<void> {
+    const seconds = this.#isServing ? maxSeconds : 0
     const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
     const closed = lastRequestMs === 0 ? this.#stopListening() : await this.#stopAccepting()
     this.#proxyProtocol?.close()

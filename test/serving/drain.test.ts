@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Listener } from '../../packages/http-server/listener.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { startTestService } from '../support/service.ts'
@@ -49,6 +52,17 @@ for (const [which, settings, header] of PORTS)
       assert.match(await text(client), /^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/is)
     await ended
   })
+
+test('a service that ends before it can answer does not wait for requests', async () => {
+  const listener = await Listener.open('127.0.0.1', 0)
+  const client = connect(listener.port, '127.0.0.1')
+  const closed = text(client).catch(() => 'reset')
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(client, 'connect')
+  for (let turns = 0; turns < 100; turns++) await turn()
+  await listener.drain(3600)
+  assert.match(await closed, /^(reset)?$/)
+})
 
 /** A client that reuses its connection. */
 class OneConnection implements Disposable {
