@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 
 export interface ListenAddress {
   host: string
@@ -82,8 +83,20 @@ export async function assertFree(place: Pick<ListenAddress, 'host' | 'port'>): P
   for (const host of addressesOf(place.host)) await assertUnused({ ...place, host })
 }
 
-/** Connects: the system would reset the clients of a socket that listens and is closed again. */
 async function assertUnused({ host, port }: Pick<ListenAddress, 'host' | 'port'>): Promise<void> {
+  await Promise.all([host, ...coveredBy(host)].map((one) => assertRefused({ host: one, port })))
+}
+
+/** Addresses of this machine, of each of which a program may have the port. */
+function coveredBy(host: string): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((some = []) => some)
+  // Those with a scope are of one link, and need its name.
+  if (host === '::') return all.flatMap(({ address, scopeid }) => (scopeid ? [] : address))
+  return host === '0.0.0.0' ? all.flatMap(({ address, family }) => (family === 'IPv4' ? address : [])) : []
+}
+
+/** Connects: the system would reset the clients of a socket that listens and is closed again. */
+async function assertRefused({ host, port }: Pick<ListenAddress, 'host' | 'port'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect({ host, port })
     // The system may choose the port itself for this connection, which is then one to itself.

@@ -8,9 +8,13 @@ import { waitFor } from '../support/wait-for.ts'
 
 const CLIENTS = 200
 
-async function listen(port: number, onConnection: (socket: Socket) => unknown = () => undefined) {
+async function listen(
+  port: number,
+  onConnection: (socket: Socket) => unknown = () => undefined,
+  host = '127.0.0.1',
+) {
   const stack = new AsyncDisposableStack()
-  const place = { host: '127.0.0.1', port, shared: false, sockets: SOCKETS }
+  const place = { host, port, shared: false, sockets: SOCKETS }
   const servers = await listenOn(place, () =>
     stack.adopt(createServer(onConnection), (server: Server) => void server.close()),
   )
@@ -30,7 +34,11 @@ test('many new clients do not wait for as many turns of the event loop', async (
 test('a port with several sockets is refused to another service', async () => {
   await using listening = await listen(0)
   assert.equal(listening.servers.length, SOCKETS)
-  await assert.rejects(listen(listening.port), { name: 'ListenError', code: 'EADDRINUSE' })
+  for (const host of ['127.0.0.1', '0.0.0.0', '::'])
+    await assert.rejects(listen(listening.port, undefined, host), {
+      name: 'ListenError',
+      code: 'EADDRINUSE',
+    })
 })
 
 test('the sockets of a port have one limit of open connections, beyond which they are closed', async () => {
