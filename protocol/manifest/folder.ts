@@ -56,20 +56,24 @@ export function caseCollisions(files: readonly Pick<NamedFile, 'path' | 'local'>
     .map(({ path, local }) => ({ path, local, key: `${foldCase(path)}/` }))
     .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
   const groups = new Map<string, Set<string>>()
-  for (const [at, { path, local }] of sorted.entries()) {
+  for (const [at, { path, local, key }] of sorted.entries()) {
     const before = sorted[at - 1]
     if (before === undefined || path === before.path) continue
     const start = path.lastIndexOf('/', commonLength(path, before.path) - 1) + 1
     const [name, other] = [path, before.path].map((one) => /^[^/]*/.exec(one.slice(start))![0])
-    if (name === other || foldCase(name!) !== foldCase(other!)) continue
     const depth = path.slice(0, start).split('/').length
-    const names = [local, before.local].map((one) => one.split('/').slice(0, depth).join('/'))
-    const key = foldCase(path.slice(0, start) + name)
-    groups.set(key, new Set([...(groups.get(key) ?? []), ...names]))
+    const upToName = (one: string) => one.split('/').slice(0, depth).join('/')
+    const folded = upToName(key)
+    if (name === other || folded !== upToName(before.key)) continue
+    const names = groups.get(folded) ?? new Set()
+    groups.set(folded, names.add(upToName(local)).add(upToName(before.local)))
   }
-  return truncateList(
-    [...groups.values()].map((names) => `${[...names].sort().join(' and ')} differ only in case`),
-  )
+  return truncateList([...groups.values()].map(describeCollision))
+}
+
+function describeCollision(names: ReadonlySet<string>): string {
+  const [listed, rest] = [[...names].sort().slice(0, MAX_LISTED_NAMES), names.size - MAX_LISTED_NAMES]
+  return `${listed.join(' and ')}${rest > 0 ? ` and ${rest} more` : ''} differ only in case`
 }
 
 function commonLength(a: string, b: string): number {

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import { Tally } from '../../packages/http-server/clients/tally.ts'
 import type {
@@ -238,7 +239,8 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
         ? await readContents({ ...source, limits: archiveLimits }, store)
         : await readArchive({ ...source, spoolFolder, spoolSpace, assertSpace, limits: archiveLimits }, store)
     const isTar = source.kind === 'tar' || source.kind === 'tar.gz'
-    const unpacked = toSite(isTar ? withoutReplaced(found) : found, selected)
+    const unpacked = await toSite(isTar ? withoutReplaced(found) : found, selected)
+    await nextTurn()
     const { files, emptyFiles, excluded } = unpacked
     if (files.length + emptyFiles.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
     const minFiles = needsNoFiles({ ...fields, emptyFiles }) ? 0 : 1
@@ -248,10 +250,11 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
   }
 }
 
-function toSite(
+/** In turns: names with marks take milliseconds. */
+async function toSite(
   found: readonly ReceivedFile[],
   { kept, copies, indexes, excluded, notes, removedFolder }: ReadArchive,
-): UnpackedArchive {
+): Promise<UnpackedArchive> {
   const inArchive = withCopies(found, kept, copies)
   const aliases = new Set(indexes)
   const named = inArchive.flatMap(({ file: { path, size } }) => {
@@ -261,6 +264,7 @@ function toSite(
   const all = inArchive.map(({ file, blob }) => {
     return { file: { ...file, path: normalizeNfc(file.path.slice(removedFolder.length)) }, blob }
   })
+  await nextTurn()
   return {
     files: all.flatMap(({ file }) => ('hash' in file ? file : [])),
     blobs: all.flatMap(({ blob }) => blob ?? []),

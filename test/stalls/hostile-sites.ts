@@ -74,6 +74,7 @@ const DOCUMENTS: [title: string, html: string][] = [
   ['links to icons of marks', `<link rel=icon href="/a${'\u0301'.repeat(16_000)}${'\u0323'.repeat(16_000)}">`],
   ['links to icons below a base of marks', `<base href="/a${'\u0301'.repeat(8000)}${'\u0323'.repeat(8000)}/">${'<link rel=icon href=a>'.repeat(2000)}`],
   ['links to icons below a long base', `<base href="/${'a'.repeat(131_072)}/">${'<link rel=icon href=a>'.repeat(5900)}`],
+  ['attributes of icons', numbered((n) => `<link rel=icon sizes=${n}x ${numbered((at) => `${(at + 1296).toString(36)} `, 2500)}>`, 20)],
   ['sizes of icons', fill('<link rel=icon sizes=5x href=a>')],
   ['hosts of icons in Unicode', numbered((n) => `<link rel=icon href="//${unicode(5300, n)}/">`, 16)],
   ['short hosts of icons in Unicode', numbered((n) => `<link rel=icon href="//${unicode(590, n)}/">`, 140)],
@@ -107,6 +108,10 @@ const entries = (
 ): Buffer =>
   zip(Array.from({ length: count }, (_, number) => ({ name: name(number), data: Buffer.from('x'), ...more })))
 
+/** One of the spellings of one name in upper and lower case. */
+const spelling = (number: number) =>
+  Array.from({ length: 13 }, (_, bit) => ((number >> bit) % 2 ? 'A' : 'a')).join('')
+
 /** Compressed data without contents: four blocks with fixed codes take five bytes (RFC 1951, 3.2.6). */
 const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x80, 0]))
 
@@ -116,6 +121,7 @@ const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
   ['a zip of 11,000 names of backslashes', () => entries(11_000, (n) => `${'a\\\\'.repeat(650)}${n}`)],
   ['a zip of many ends before zeros', () => Buffer.concat([Buffer.from('PK\x05\x06'.repeat(4825), 'latin1'), Buffer.alloc(46_256), Buffer.of(1)])],
+  ['a zip of names of marks that differ in case', () => entries(1000, (n) => `${spelling(n)}${'e\u0301\u0323'.repeat(158)}`)],
   ['a zip of names of 60 kB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
   ['a zip of names of 64 kB in an old code page', () => entries(350, () => Buffer.alloc(65_535, 0xb0))],
   ['a zip of 45,000 names in an old code page below an excluded folder', () => entries(45_000, (n) => Buffer.from(`node_modules/\x84${n}`, 'latin1'))],

@@ -161,8 +161,9 @@ export function summarizeDocument(bytes: Buffer, contentType: string, path: stri
     icons: elements
       .filter(isIcon)
       .slice(0, MAX_ICONS)
-      .toSorted((a, b) => iconSize(b) - iconSize(a))
-      .flatMap((element) => sitePath(parseHref(element, baseUrl)) ?? []),
+      .map((element) => ({ element, size: iconSize(element) }))
+      .toSorted((a, b) => b.size - a.size)
+      .flatMap(({ element }) => sitePath(parseHref(element, baseUrl)) ?? []),
   }
 }
 
@@ -186,7 +187,8 @@ function isIcon(element: Tree.Element): boolean {
 
 /** Width in pixels; an icon without one is small, unless it scales. */
 function iconSize(element: Tree.Element): number {
-  const { sizes = '', href = '', rel = '' } = Object.fromEntries(readAttributes(element))
+  const attributes = readAttributes(element)
+  const [sizes = '', href = '', rel = ''] = ['sizes', 'href', 'rel'].map((name) => attributes.get(name))
   if (sizes.toLowerCase() === 'any' || /\.svg$/i.test(href)) return Number.POSITIVE_INFINITY
   return Number(/^\d{1,4}(?=x)/i.exec(sizes)?.[0] ?? (/apple/i.test(rel) ? 180 : 16))
 }
