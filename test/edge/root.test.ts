@@ -417,3 +417,14 @@ describe('generated pages over HTTP', () => {
     }
   })
 })
+
+test('the memory of a table includes its pages, also with names of which each character is escaped', () => {
+  for (const letter of ['&', '漢', 'a']) {
+    const table = buildTable(Array.from({ length: 300 }, (_, number) => `${letter.repeat(150)}${number}.png`))
+    const { root } = table
+    assert.ok(root?.kind === 'page')
+    const pages = ['en', 'de', 'fr'].map((language) => root.for({ 'accept-language': language }).ok)
+    const held = pages.reduce((sum, page) => sum + ('body' in page ? page.body!.length : 0), 0)
+    assert.ok(held > 100_000 && held < table.bytes, `${held} bytes in pages, ${table.bytes} in all`)
+  }
+})

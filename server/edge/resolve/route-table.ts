@@ -228,6 +228,8 @@ function buildNotFoundPages(files: readonly ServedFile[]): Map<string, NotFound>
 const TABLE_BYTES = 700
 const ENTRY_BYTES = 90
 const LISTED_FILE_BYTES = 400
+/** On a page: each path and name twice, of which `&` becomes five characters. */
+const LISTED_CHARACTER_BYTES = 12
 
 /** Of a file with one response; about 170 without, and 300 for each further response. */
 const FILE_BYTES = 750
@@ -238,7 +240,10 @@ function estimateBytes(
 ): number {
   let bytes =
     TABLE_BYTES + FILE_BYTES * (files + formerFiles.size) + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0)
-  for (const path of entries.keys()) bytes += ENTRY_BYTES + path.length
-  for (const path of formerFiles.keys()) bytes += ENTRY_BYTES + path.length
-  return root?.kind === 'page' ? bytes + MAX_LANGUAGES * LISTED_FILE_BYTES * (files + 20) : bytes
+  let characters = 0
+  for (const path of entries.keys()) characters += path.length
+  for (const path of formerFiles.keys()) bytes += path.length
+  bytes += ENTRY_BYTES * (entries.size + formerFiles.size) + characters
+  if (root?.kind !== 'page') return bytes
+  return bytes + MAX_LANGUAGES * (LISTED_FILE_BYTES * (files + 20) + LISTED_CHARACTER_BYTES * characters)
 }
