@@ -246,7 +246,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     }
   }
 
-  /** Skips files of the live version (spec 4.4) or its preview. A merged version is based on what it replaces. */
+  /** Skips files with the bytes of the live version (spec 4.4) or preview. A merged one is based on what it replaces. */
   async newVersion(
     caller: Caller,
     slug: string,

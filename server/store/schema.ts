@@ -79,7 +79,7 @@ export const TABLES = {
 
 type Rows = { [Name in keyof typeof TABLES]: RowOf<(typeof TABLES)[Name]> }
 
-/** Times are milliseconds since 1970, hashes SHA-256 or HMAC in hex. Only types of all engines: text and integers. */
+/** Times are milliseconds since 1970, sizes bytes, hashes hexadecimal. Only types of all engines: text and integers. */
 export interface Schema extends Rows {
   changes: ChangeRow
 }

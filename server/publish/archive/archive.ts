@@ -164,7 +164,10 @@ const MAX_CONCURRENT_BYTES = 2 ** 20
 /** Each write occupies a thread, and `deploy/` and `npm start` set `UV_THREADPOOL_SIZE` to 16. */
 const MAX_CONCURRENT_FILES = 16
 
-/** Small files at the same time, streamed ones alone. `stop` gets the first error and must end `files`. */
+/**
+ * Passes small files to `onFile` at the same time, streamed ones alone. `stop` gets the first error, and must end `files`;
+ * rejects with it once no `onFile` runs any more.
+ */
 async function processEntries(
   files: AsyncIterable<ArchiveEntry>,
   onFile: (file: ArchiveFile) => Promise<void>,
