@@ -21,11 +21,10 @@ const KINDS = {
 
 interface PreviewClaims {
   slug: string
-  /** A link ends when the password changes. */
+  /** All end when the password changes, or the key, such as when a collaborator loses access. */
   passwordHash: string | null
+  reviewKey: string | null
   versionId: string
-  /** Of a review grant: all end when the key of the site changes. */
-  reviewKey?: string | null
 }
 
 /** The labels of preview hosts are `<token>--<slug>`. A host works in frames, without cookies. */
@@ -78,7 +77,8 @@ export class PreviewLinks extends Component<PreviewLinksParts> {
     if (id === null) throw new ApiError('SITE_PENDING', 'This site has no live version yet')
     requireFinalized(requireVersion(await store.read.versions.header(id), slug))
     const until = Math.floor((now + LIFETIME_MS) / 1000) * 1000
-    const token = tokens.sign({ slug, passwordHash: site.passwordHash, versionId: id }, until)
+    const { passwordHash, reviewKey } = site
+    const token = tokens.sign({ slug, passwordHash, reviewKey, versionId: id }, until)
     return { url: addresses.preview(slug, token), expiresAt: toIso(until) }
   }
 }

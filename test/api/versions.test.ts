@@ -399,13 +399,19 @@ describe('a preview link', () => {
     assert.equal((await api.visit(url)).status, 404)
   })
 
-  test('ends when the password changes', async () => {
+  test('ends when the password changes, and when a collaborator loses access', async () => {
     const { slug } = await publishVersions(contents)
     await owner.client.setMetadata(slug, { password: 'secret' })
     const { url } = await owner.client.previewLink(slug)
     assert.equal((await bare(url)).status, 200)
     await owner.client.setMetadata(slug, { password: 'another' })
     assert.equal((await bare(url)).status, 401)
+    const reader = await api.account()
+    await owner.client.addCollaborator(slug, reader.email)
+    const given = await reader.client.previewLink(slug)
+    assert.equal((await bare(given.url)).status, 200)
+    await owner.client.removeCollaborator(slug, reader.email)
+    assert.equal((await bare(given.url)).status, 401)
     const pending = await api.create(owner.client, contents)
     await expectFailure(owner.client.previewLink(pending.slug), 'SITE_PENDING')
   })

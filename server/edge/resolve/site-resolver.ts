@@ -225,7 +225,7 @@ export class SiteResolver extends Component<SiteResolverOptions> {
     const { slug, passwordHash, reviewKey } = site
     const isReview = isReviewGrant(token)
     const tokens = isReview ? this.#reviewGrants : this.#previewTokens
-    const claims = { slug, passwordHash, ...(isReview && { reviewKey }) }
+    const claims = { slug, passwordHash, reviewKey }
     const versions = await this.parts.store.read.versions.bySlug(slug)
     const version = versions.find(
       ({ id, state }) => state === 'ready' && tokens.verify(token, { ...claims, versionId: id }),
