@@ -47,8 +47,8 @@ const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 /** Events of a kind that are found, and emails that are sent, per run. */
 const NOTICES_PER_RUN = 100
 
-/** After these, a run ends: the mail server probably accepts no email now. */
-const MAX_DEFERRED = 3
+/** After emails to so many domains were deferred, a run ends: the mail server probably accepts no email now. */
+const MAX_DEFERRED_DOMAINS = 3
 
 /** A row prevents a second email about its event until then. */
 const RETENTION_MS = 90 * DAY_MS
@@ -69,7 +69,7 @@ export class Notices extends Component<NoticesParts> {
     const { clock } = this.parts
     await this.#addNotices(store)
     let sent = 0
-    let deferred = 0
+    const deferred = new Set<string>()
     for (const notice of await store.read.notices.due(clock(), NOTICES_PER_RUN)) {
       const recipient = await this.#claim(notice.id, store)
       if (!recipient) continue
@@ -80,8 +80,9 @@ export class Notices extends Component<NoticesParts> {
           await notices.deleteOfAccount(recipient.id)
         })
       if (outcome === 'done') sent++
+      else if (outcome === 'deferred') deferred.add(domainOf(notice, recipient))
       // A mail server that does not respond now probably does not accept the next email either.
-      else if (outcome === 'failed' || ++deferred === MAX_DEFERRED) break
+      if (outcome === 'failed' || deferred.size === MAX_DEFERRED_DOMAINS) break
     }
     const before = clock() - RETENTION_MS
     await deleteInSteps(store, ({ notices }) => notices.deleteBefore(before, ROWS_PER_STATEMENT))
@@ -175,7 +176,7 @@ export class Notices extends Component<NoticesParts> {
   async #send({ id, event, attempts }: Notice, { id: account, email }: Recipient): Promise<SendOutcome> {
     const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.parts
     try {
-      const to = event.kind === 'site-shared' ? event.to : email
+      const to = addressOf(event, email)
       const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)
       await mail.send(noticeEmail({ to, event, addresses, branding, unsubscribeUrl, now: clock() }))
       return 'done'
@@ -198,6 +199,15 @@ export class Notices extends Component<NoticesParts> {
       return error instanceof MailDeferredError ? 'deferred' : 'failed'
     }
   }
+}
+
+/** An invitation leads to an address that may have no account. */
+function addressOf(event: NoticeEvent, email: string): string {
+  return event.kind === 'site-shared' ? event.to : email
+}
+
+function domainOf({ event }: Notice, { email }: Recipient): string {
+  return addressOf(event, email).split('@').at(-1)!.toLowerCase()
 }
 
 function mayGet(account: Account, kind: NoticeEvent['kind']): boolean {
