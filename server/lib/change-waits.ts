@@ -3,11 +3,21 @@ import { ConcurrencyLimiter } from './concurrency-limiter.ts'
 /** Below the timeouts of idle connections, here and in proxies. */
 const MAX_WAIT_MS = 25_000
 
+/** Requests that check in one turn of the event loop. */
+const MAX_WOKEN = 50
+
+interface Waiting {
+  names: readonly string[]
+  wake(): void
+}
+
 /** Requests that wait for changes, in this process. */
 export class ChangeWaits {
   readonly #limiter: ConcurrencyLimiter
   readonly #maxWaitMs: number
-  readonly #waiting = new Set<{ names: readonly string[]; wake(): void }>()
+  readonly #waiting = new Set<Waiting>()
+  /** Those that are to check again. */
+  readonly #woken = new Set<Waiting>()
   #hasEnded = false
 
   constructor(limits: { total: number; perKey: number }, maxWaitMs = MAX_WAIT_MS) {
@@ -52,13 +62,22 @@ export class ChangeWaits {
     })
   }
 
-  /** These names have changed; everything when undefined. */
+  /** These names have changed; everything when undefined. Changes of one turn cause one check of a request. */
   notify(names: readonly string[] | undefined): void {
     if (this.#waiting.size === 0) return
     const changed = names && new Set(names)
-    for (const waiting of this.#waiting) {
-      if (!changed || waiting.names.some((name) => changed.has(name))) waiting.wake()
+    const isIdle = this.#woken.size === 0
+    for (const waiting of this.#waiting)
+      if (!changed || waiting.names.some((name) => changed.has(name))) this.#woken.add(waiting)
+    if (isIdle && this.#woken.size > 0) setImmediate(this.#wakeSome)
+  }
+
+  readonly #wakeSome = () => {
+    for (const waiting of this.#woken.values().take(MAX_WOKEN)) {
+      this.#woken.delete(waiting)
+      waiting.wake()
     }
+    if (this.#woken.size > 0) setImmediate(this.#wakeSome)
   }
 
   /** Answers all waiting requests, so that the service can stop. */

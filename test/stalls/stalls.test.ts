@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TYPE } from '../../packages/http-server/http2/frame.ts'
 import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
+import { ChangeWaits } from '../../server/lib/change-waits.ts'
 import { hashPassword, verifyPassword } from '../../server/sites/password.ts'
 import { zip } from '../archive/zip-file.ts'
 import { CALLS } from '../calls.ts'
@@ -163,6 +165,27 @@ test('a typed password of marks holds the event loop for no more than 50 ms', as
   const hash = await hashPassword('a word')
   const typed = `a${'\u0301'.repeat(16_000)}${'\u0323'.repeat(16_000)}`
   await assertNoStall(async () => assert.equal(await verifyPassword(typed, hash), false))
+})
+
+test('a change lets at most 50 waiting requests check in one turn of the event loop', async () => {
+  const waits = new ChangeWaits({ total: 1000, perKey: 1000 })
+  const signal = new AbortController().signal
+  let [turn, hasChanged] = [0, false]
+  const checked: number[] = []
+  const check = async () => (hasChanged ? checked.push(turn) : undefined)
+  const waiting = Array.from({ length: 1000 }, () => waits.wait(['site'], { caller: 'one', signal, check }))
+  const count = () => {
+    turn++
+    if (checked.length < 1000) setImmediate(count)
+  }
+  await nextTurn()
+  hasChanged = true
+  setImmediate(count)
+  waits.notify(['site'])
+  waits.notify(['site'])
+  await Promise.all(waiting)
+  const turns = [...Map.groupBy(checked, (one) => one).values()]
+  assert.deepEqual(new Set(turns.map(({ length }) => length)), new Set([50]))
 })
 
 /** Runs the work, and the work that it returns, until one of the tries stays within the limit. */
