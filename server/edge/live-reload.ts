@@ -1,6 +1,6 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
-import { ChangeWaits } from '../lib/change-waits.ts'
+import { ChangeWaits, type WaitLimits } from '../lib/change-waits.ts'
 import { Component } from '../lib/component.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { DEFAULT_PAGES } from './respond/pages/error-pages.ts'
@@ -12,8 +12,8 @@ import type { EdgeResponse } from './response.ts'
 const SCRIPT_PATH = '/_slipway/reload.js'
 const CHANGE_PATH = '/_slipway/reload'
 
-/** Waiting requests of a process, and of one network. */
-const WAITING = { total: 1000, perKey: 100 }
+/** Of a process, a network and a site. */
+const WAITING = { total: 1000, perKey: 100, perName: 250 }
 
 const MAX_PAGE_NAME_LENGTH = 32
 
@@ -68,7 +68,7 @@ export function reloadTag(versionId: string): Tail {
 
 interface LiveReloadOptions extends Pick<EdgeOptions, 'clientIp'> {
   maxWaitMs?: number
-  waiting?: { total: number; perKey: number }
+  waiting?: WaitLimits
 }
 
 /** Answers the requests of open pages for the next version of their preview (docs/decisions/027-live-reload.md). */

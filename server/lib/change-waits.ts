@@ -11,17 +11,26 @@ interface Waiting {
   wake(): void
 }
 
+/** Waiting requests of a process, of one caller and for the first name of a call. */
+export interface WaitLimits {
+  total: number
+  perKey: number
+  perName: number
+}
+
 /** Requests that wait for changes, in this process. */
 export class ChangeWaits {
   readonly #limiter: ConcurrencyLimiter
+  readonly #names: ConcurrencyLimiter
   readonly #maxWaitMs: number
   readonly #waiting = new Set<Waiting>()
   /** Those that are to check again. */
   readonly #woken = new Set<Waiting>()
   #hasEnded = false
 
-  constructor(limits: { total: number; perKey: number }, maxWaitMs = MAX_WAIT_MS) {
+  constructor(limits: WaitLimits, maxWaitMs = MAX_WAIT_MS) {
     this.#limiter = new ConcurrencyLimiter(limits)
+    this.#names = new ConcurrencyLimiter({ total: limits.total, perKey: limits.perName })
     this.#maxWaitMs = maxWaitMs
   }
 
@@ -33,7 +42,7 @@ export class ChangeWaits {
     names: readonly string[],
     { caller, signal, check }: { caller: string; signal: AbortSignal; check(): Promise<Found | undefined> },
   ): Promise<Found | undefined> {
-    return this.#limiter.run(caller, async () => {
+    const run = async () => {
       let change = Promise.withResolvers<void>()
       let isLate = false
       const end = () => {
@@ -59,7 +68,8 @@ export class ChangeWaits {
         signal.removeEventListener('abort', end)
         this.#waiting.delete(waiting)
       }
-    })
+    }
+    return this.#names.run(names[0]!, () => this.#limiter.run(caller, run))
   }
 
   /** These names have changed; everything when undefined. Changes of one turn cause one check of a request. */

@@ -157,19 +157,21 @@ describe('requests that wait for a change', () => {
     assert.equal((await stopping.respond(request('192.0.2.1'), 'a', unchanged))?.status, 204)
   })
 
-  test('are limited in number, in total and for each network, and the others are refused', async () => {
-    const few = new LiveReload({ clientIp, waiting: { total: 3, perKey: 2 } })
-    const wait = async (address: string) => few.respond(request(address), 'a', unchanged)
+  test('are limited in number, in total, for each network and for each site, and the others are refused', async () => {
+    const few = new LiveReload({ clientIp, waiting: { total: 4, perKey: 2, perName: 3 } })
+    const wait = async (address: string, site = 'a') => few.respond(request(address), site, unchanged)
     const waiting = [wait('192.0.2.1'), wait('192.0.2.1')]
     await assert.rejects(wait('192.0.2.1'), { code: 'UNAVAILABLE' })
     waiting.push(wait('192.0.2.2'))
     await assert.rejects(wait('192.0.2.3'), { code: 'UNAVAILABLE' })
+    waiting.push(wait('192.0.2.3', 'b'))
+    await assert.rejects(wait('192.0.2.3', 'b'), { code: 'UNAVAILABLE' })
     few.end()
     for (const one of waiting) assert.equal((await one)?.status, 204)
   })
 
   test('end when their page waits again, so that each page counts once however often it is hidden', async () => {
-    const few = new LiveReload({ clientIp, waiting: { total: 2, perKey: 2 } })
+    const few = new LiveReload({ clientIp, waiting: { total: 2, perKey: 2, perName: 2 } })
     const wait = async (page: string, address = '192.0.2.1') =>
       few.respond(request(address, page), 'a', unchanged)
     const hidden = Array.from({ length: 5 }, () => wait('first'))
@@ -186,7 +188,7 @@ describe('requests that wait for a change', () => {
   })
 
   test('end when their page is closed, and make room for others', async () => {
-    const one = new LiveReload({ clientIp, waiting: { total: 1, perKey: 1 } })
+    const one = new LiveReload({ clientIp, waiting: { total: 1, perKey: 1, perName: 1 } })
     const wait = async (page: string) => one.respond(request('192.0.2.1', page), 'a', unchanged)
     const end = (page: string, address = '192.0.2.1') =>
       one.respond(request(address, page, 'end'), 'a', unchanged) as EdgeResponse

@@ -551,6 +551,7 @@ const ROWS: readonly Row[] = [
   ['gives visitors of a review the script outside of a frame', 'server/edge/review.ts', 'ReviewFrames.isFramed', "headers['sec-fetch-dest'] === 'iframe'", 'true', 'test/edge/review.test.ts'],
   ['lets open pages miss an update', 'server/lib/change-waits.ts', 'ChangeWaits.wait', 'change = Promise.withResolvers() const found = await check()', '          const found = await check()\n          change = Promise.withResolvers()', 'test/edge/live-reload.test.ts'],
   ['lets all waiting requests check in one turn', 'server/lib/change-waits.ts', 'MAX_WOKEN', '50', '5000', 'test/stalls/stalls.test.ts'],
+  ['lets one site take all waiting requests', 'server/lib/change-waits.ts', 'ChangeWaits.constructor', 'limits.perName', 'limits.total', 'test/edge/live-reload.test.ts'],
   ['lets one network take all waiting requests', 'server/lib/change-waits.ts', 'ChangeWaits.constructor', 'new ConcurrencyLimiter(limits)', 'new ConcurrencyLimiter({ ...limits, perKey: limits.total })', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload for each time it was hidden', 'server/edge/live-reload.ts', 'waitAlone', 'earlier?.abort.abort()', '', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload after it was closed', 'server/edge/live-reload.ts', 'LiveReload.respond', 'this.#pages.get(key)?.abort.abort()', '', 'test/edge/live-reload.test.ts'],

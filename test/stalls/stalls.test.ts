@@ -168,7 +168,7 @@ test('a typed password of marks holds the event loop for no more than 50 ms', as
 })
 
 test('a change lets at most 50 waiting requests check in one turn of the event loop', async () => {
-  const waits = new ChangeWaits({ total: 1000, perKey: 1000 })
+  const waits = new ChangeWaits({ total: 1000, perKey: 1000, perName: 1000 })
   const signal = new AbortController().signal
   let [turn, hasChanged] = [0, false]
   const checked: number[] = []

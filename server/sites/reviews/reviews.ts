@@ -65,8 +65,8 @@ const DEFAULT_LIFETIME_MS = 30 * DAY_MS
 /** The owner and each collaborator get at most one email in this time for each review. */
 const NOTICE_INTERVAL_MS = 10 * MINUTE_MS
 
-/** Waiting requests of a process, and of one caller. */
-const WAITING = { total: 1000, perKey: 30 }
+/** Of a process, a caller and a site. */
+const WAITING = { total: 1000, perKey: 30, perName: 250 }
 
 type ReviewParts = Pick<Parts, 'quotas' | 'store' | 'addresses' | 'clock' | 'secret'>
 
