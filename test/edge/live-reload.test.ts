@@ -212,7 +212,10 @@ describe('requests that wait for a change', () => {
     let looked = 0
     const find = async () => {
       looked++
-      if (looked === 2) racing.invalidate(['a'])
+      if (looked === 2) {
+        racing.invalidate(['a'])
+        await passTurns()
+      }
       return looked < 3 ? '1' : '2'
     }
     const waiting = racing.respond(request('192.0.2.1'), 'a', find)
