@@ -1027,6 +1027,7 @@ const ROWS: readonly Row[] = [
   ['keeps outdated sites in its caches after a process on the same SQLite file was suspended for longer than changes are kept', 'server/store/sqlite.ts', 'pollChanges', 'missed ? undefined : others', 'others', 'test/store/sqlite.test.ts'],
   ['fails to continue a move that was stopped while it copied rows, because the rows of the first run are still there', 'server/store/transfer.ts', 'Transfer.copyRows', 'await this.#target.deleteFrom(table).execute()', 'if (total === 0) await this.#target.deleteFrom(table).execute()', 'test/store/transfer.test.ts'],
   ['acknowledges a finalize while another worker of the machine has not invalidated its caches yet', 'server/commands/workers.ts', 'relay', 'if (asked.length === 0) end()', 'if (asked.length < 2) end()', 'test/operator/acknowledged-changes.test.ts'],
+  ['accepts an upload whose Content-Type has other parameters than the declared one', 'server/publish/publish.ts', 'isSameMediaType', 'other.trim().toLowerCase()', "other.trim().toLowerCase() || other.startsWith(one?.split(';')[0] ?? '-')", CALLS],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, within, code, replace, ...tests]) => ({
