@@ -291,6 +291,13 @@ describe('a review', () => {
     await expectFailure(guestOf(reviewToken).review(brief.slug, 'spring').get(), 'SITE_EXPIRED')
   })
 
+  test('has links that end after 30 days if it is about the live version, and with the preview otherwise', async () => {
+    const { slug, review } = await reviewed()
+    const end = new Date(api.clock.now + 30 * DAY_MS).toISOString()
+    const { link: ofLive } = await linked(owner.client.review(slug))
+    assert.deepEqual([ofLive.expiresAt, (await linked(review)).link.expiresAt], [end, null])
+  })
+
   for (const [what, end] of [
     ['the deletion of the preview', (slug: string) => owner.client.deletePreview(slug, 'spring')],
     ['the deletion of its version', (slug: string, id: string) => owner.client.deleteVersion(slug, id)],
@@ -424,8 +431,9 @@ describe('what a reviewer writes', () => {
     const { id } = await begin()
     const subject = { slug, previewName: 'spring' }
     const stored = (await store.read.reviews.thread(subject, id))!
-    const comments = Array.from({ length: MAX_REPLIES + 1 }, () => stored.comments[0]!)
+    const comments = Array.from({ length: MAX_REPLIES }, () => stored.comments[0]!)
     await store.write('durable', {}, (tx) => tx.reviews.updateThread(id, { comments }))
+    await review.addToThread(id, { text: 'the last one' })
     await expectFailure(review.addToThread(id, { text: 'one more' }), 'QUOTA_EXCEEDED')
     await store.write('durable', {}, async (tx) => {
       for (let number = 1; number < MAX_THREADS; number++)
@@ -632,7 +640,7 @@ describe('a site that requires approval', () => {
     await owner.client.promote(slug, 'spring')
   })
 
-  test('needs an approval of exactly the bytes and metadata that are promoted', async () => {
+  test('needs an approval of exactly the bytes, types and metadata that are promoted', async () => {
     const { slug, versionId, review } = await reviewed()
     await owner.client.setMetadata(slug, { requireApproval: 'anyone' })
     await review.decide({ decision: 'approved', versionId })
@@ -644,6 +652,9 @@ describe('a site that requires approval', () => {
     await review.decide({ decision: 'changes-requested', versionId: other })
     await publish('spring', { title: 'Not approved' })
     assert.equal((await review.get()).decision, 'none')
+    await expectFailure(owner.client.promote(slug, 'spring'), 'APPROVAL_REQUIRED')
+    const script = { path: 'index.html', content: 'spring', contentType: 'text/javascript' }
+    await owner.client.publishContents({ files: [script], preview: 'spring' }, slug)
     await expectFailure(owner.client.promote(slug, 'spring'), 'APPROVAL_REQUIRED')
     await publish('spring')
     assert.equal((await review.get()).decision, 'approved', 'the same bytes as before')

@@ -1028,6 +1028,9 @@ const ROWS: readonly Row[] = [
   ['fails to continue a move that was stopped while it copied rows, because the rows of the first run are still there', 'server/store/transfer.ts', 'Transfer.copyRows', 'await this.#target.deleteFrom(table).execute()', 'if (total === 0) await this.#target.deleteFrom(table).execute()', 'test/store/transfer.test.ts'],
   ['acknowledges a finalize while another worker of the machine has not invalidated its caches yet', 'server/commands/workers.ts', 'relay', 'if (asked.length === 0) end()', 'if (asked.length < 2) end()', 'test/operator/acknowledged-changes.test.ts'],
   ['accepts an upload whose Content-Type has other parameters than the declared one', 'server/publish/publish.ts', 'isSameMediaType', 'other.trim().toLowerCase()', "other.trim().toLowerCase() || other.startsWith(one?.split(';')[0] ?? '-')", CALLS],
+  ['counts an approval for the same bytes with another content type', 'protocol/manifest/manifest.ts', 'listContents', '[path, hash, contentType]', '[path, hash]', 'test/api/reviews.test.ts'],
+  ['refuses the hundredth reply of a thread', 'server/sites/reviews/reviews.ts', 'Reviews.addToThread', 'comments.length > MAX_REPLIES', 'comments.length >= MAX_REPLIES', 'test/api/reviews.test.ts'],
+  ['never ends a link to the review of the live version', 'server/sites/reviews/reviews.ts', 'Reviews.createLink', 'DEFAULT_LIFETIME_MS', 'Number.POSITIVE_INFINITY', 'test/api/reviews.test.ts'],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, within, code, replace, ...tests]) => ({
