@@ -185,6 +185,17 @@ describe('a preview', () => {
     assert.equal((await owner.client.versions(slug)).versions.length, 2)
   })
 
+  test('lasts for its whole time from its finalize on', async () => {
+    const { slug } = await newSite()
+    const contents = { 'index.html': 'uploaded slowly' }
+    const options = { files: toManifest(contents), preview: 'pr-1', ttlSeconds: 7200 }
+    const { upload } = await owner.client.update(slug, options)
+    await api.upload(upload, contents)
+    api.pass(HOUR_MS)
+    const { preview } = await owner.client.finalize(slug, upload)
+    assert.equal(preview?.expiresAt, new Date(api.clock.now + 2 * HOUR_MS).toISOString())
+  })
+
   test('is not visible after its end under the URL of its version either, which stays if it was live', async () => {
     const { slug, siteUrl } = await newSite()
     const publish = async (preview: string) =>

@@ -124,6 +124,14 @@ describe('a preview with live reload', () => {
     mock.restoreAll()
   })
 
+  test('shows no file that a publish removed, unless that publish does not reload open pages', async () => {
+    await publish({ 'index.html': '4', 'a.js': 'a' })
+    await publish({ 'index.html': '5', 'b.js': 'b' })
+    assert.equal((await get('/a.js')).status, 404)
+    await publish({ 'index.html': '6' }, false)
+    assert.equal((await get('/b.js')).text, 'b')
+  })
+
   test('keeps its pages behind the password of the site', async () => {
     const { versionId } = await publish({ 'index.html': '4' })
     await client.setMetadata(slug, { password: 'secret' })

@@ -1029,6 +1029,9 @@ const ROWS: readonly Row[] = [
   ['acknowledges a finalize while another worker of the machine has not invalidated its caches yet', 'server/commands/workers.ts', 'relay', 'if (asked.length === 0) end()', 'if (asked.length < 2) end()', 'test/operator/acknowledged-changes.test.ts'],
   ['accepts an upload whose Content-Type has other parameters than the declared one', 'server/publish/publish.ts', 'isSameMediaType', 'other.trim().toLowerCase()', "other.trim().toLowerCase() || other.startsWith(one?.split(';')[0] ?? '-')", CALLS],
   ['counts an approval for the same bytes with another content type', 'protocol/manifest/manifest.ts', 'listContents', '[path, hash, contentType]', '[path, hash]', 'test/api/reviews.test.ts'],
+  ['redirects visitors from a former name after the 30 days, while it stays in the cache', 'server/sites/names.ts', 'endRedirects', 'await tx.notifyChanged(name)', '{}', 'test/api/names.test.ts'],
+  ['serves files that a publish removed from a preview whose pages reload', 'server/publish/finalize.ts', 'Finalizer.#commit', ' && !version.liveReload', '', 'test/edge/live-reload.test.ts'],
+  ['counts the time to live of a preview from the beginning of its upload', 'server/sites/preview.ts', 'renewedPreview', 'now + previewUntil! - createdAt', 'previewUntil!', PREVIEWS],
   ['refuses the hundredth reply of a thread', 'server/sites/reviews/reviews.ts', 'Reviews.addToThread', 'comments.length > MAX_REPLIES', 'comments.length >= MAX_REPLIES', 'test/api/reviews.test.ts'],
   ['never ends a link to the review of the live version', 'server/sites/reviews/reviews.ts', 'Reviews.createLink', 'DEFAULT_LIFETIME_MS', 'Number.POSITIVE_INFINITY', 'test/api/reviews.test.ts'],
 ]
