@@ -1032,6 +1032,7 @@ const ROWS: readonly Row[] = [
   ['redirects visitors from a former name after the 30 days, while it stays in the cache', 'server/sites/names.ts', 'endRedirects', 'await tx.notifyChanged(name)', '{}', 'test/api/names.test.ts'],
   ['serves files that a publish removed from a preview whose pages reload', 'server/publish/finalize.ts', 'Finalizer.#commit', ' && !version.liveReload', '', 'test/edge/live-reload.test.ts'],
   ['counts the time to live of a preview from the beginning of its upload', 'server/sites/preview.ts', 'renewedPreview', 'now + previewUntil! - createdAt', 'previewUntil!', PREVIEWS],
+  ['compares visits with those of a time that begins a day earlier', 'server/analytics/report.ts', 'toIntervals', 'day(1 - 2 * count)', 'day(-2 * count)', 'test/visits/recording.test.ts'],
   ['refuses the hundredth reply of a thread', 'server/sites/reviews/reviews.ts', 'Reviews.addToThread', 'comments.length > MAX_REPLIES', 'comments.length >= MAX_REPLIES', 'test/api/reviews.test.ts'],
   ['never ends a link to the review of the live version', 'server/sites/reviews/reviews.ts', 'Reviews.createLink', 'DEFAULT_LIFETIME_MS', 'Number.POSITIVE_INFINITY', 'test/api/reviews.test.ts'],
 ]

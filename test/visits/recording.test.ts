@@ -159,6 +159,7 @@ test('days begin in the time zone of the reader, and the numbers are compared wi
   const { clock } = one.running
   // Clocks in Berlin went forward on 30 March; it is 02:00 there when it is midnight in UTC.
   const times = [
+    '2031-03-17T22:59',
     '2031-03-20T12:00',
     '2031-03-24T12:00',
     '2031-03-29T22:59',
