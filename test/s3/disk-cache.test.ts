@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { DiskCache } from '../../server/blobs/s3/disk-cache.ts'
@@ -15,6 +15,30 @@ const FILE_BYTES = 2 ** 18
 /** The disk has space for 24 files beside the reserve, less than the cache may use. */
 const DISK_FILES = 24
 const LIMIT = 32 * FILE_BYTES
+
+test('a cache that gives way deletes copies that were not read for longer first', async () => {
+  await using folder = await memoryFolder()
+  let isFull = false
+  const assertSpace = async () => {
+    if (!isFull) return
+    isFull = false
+    throw new ApiError('INSUFFICIENT_STORAGE', 'The disk is full.')
+  }
+  const options = { folder: folder.path, limit: 32 * 4096, processes: 1, metrics: new Metrics() }
+  const cache = new DiskCache({ ...options, reserve: { assertSpace } })
+  const bytes = deterministicBytes(0, 4096)
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  cache.write(hash, bytes)
+  const prefix = hash.slice(0, 2)
+  const shard = join(folder.path, prefix)
+  await waitFor(() => existsSync(join(shard, `${hash}.4096`)))
+  for (let number = 0; number < 27; number++) writeFileSync(join(shard, `${prefix}${number}.4096`), bytes)
+  while (readdirSync(shard).length > 4) {
+    assert.ok(await cache.read(hash, 4096), `with ${readdirSync(shard).length} files`)
+    isFull = true
+    await cache.assertSpace()
+  }
+})
 
 test('a cache that fills the disk gives way to new content and to publishing', async () => {
   await using folder = await memoryFolder()
