@@ -170,8 +170,11 @@ describe('the GitHub Action', () => {
     const site = await createSite()
     const files = { _redirects: '/a /b\nno rule\n' }
     github.unavailable = 1
+    const image = { path: 'a,b.png', content: 'image', contentType: 'image/png' }
+    await client.publishContents({ files: [image], ogImagePath: image.path }, site)
     const shown = await runJob(site, '1', { files })
     assert.equal(shown.code, 0, shown.log)
+    assert.match(shown.stdout, /^::warning file=dist\/a%2Cb\.png::/m)
     assert.match(shown.stdout, /^::warning file=dist\/_redirects,line=2::/m)
     assert.match(shown.summary, /^- \\_redirects:2: /m)
     const strict = await runJob(site, '2', { files, variables: { 'INPUT_FAIL-ON-WARNING': 'True' } })

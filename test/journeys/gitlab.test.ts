@@ -23,6 +23,19 @@ const TEMPLATE = parseYaml(
   readFileSync(join(import.meta.dirname, '../../action/gitlab.yml'), 'utf8'),
 ) as Record<string, Job>
 
+it('the GitLab template gives the client the token for its server, and no other variable of the job', async () => {
+  await using home = await memoryFolder()
+  const program = join(home.path, 'client.mjs')
+  writeFileSync(program, "console.log(Object.keys(process.env).sort().join(' '))")
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: home.path, SLIPWAY_URL: 'https://x.test', SLIPWAY_PROGRAM: program },
+    ...{ SLIPWAY_ID_TOKEN: 'token', SLIPWAY_COMMENT_TOKEN: 'secret', DEPLOY_KEY: 'secret' },
+  }
+  const [, definition] = TEMPLATE['.slipway']!.before_script
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${definition}\nslipway`], { env })
+  assert.equal(stdout, 'CI HOME PATH SLIPWAY_ID_TOKEN SLIPWAY_URL\n')
+})
+
 it('the GitLab template publishes the default branch, and a preview of each merge request with one comment', async () => {
   await using stack = new AsyncDisposableStack()
   const issuer = stack.use(await OidcIssuer.start())

@@ -113,6 +113,8 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         [403, 'INSUFFICIENT_SCOPE', 3],
         [403, 'CONTENT_REFUSED', 6],
         [403, 'PREVIEW_LIMIT_REACHED', 4],
+        [413, 'QUOTA_EXCEEDED', 4],
+        [429, 'RATE_LIMITED', 4],
         [422, 'SECRET_DETECTED', 6],
         [503, 'UNAVAILABLE', 5],
       ] as const) {
