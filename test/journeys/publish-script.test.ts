@@ -113,6 +113,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         [403, 'INSUFFICIENT_SCOPE', 3],
         [403, 'CONTENT_REFUSED', 6],
         [403, 'PREVIEW_LIMIT_REACHED', 4],
+        [408, 'REQUEST_TIMEOUT', 5],
         [413, 'QUOTA_EXCEEDED', 4],
         [429, 'RATE_LIMITED', 4],
         [422, 'SECRET_DETECTED', 6],

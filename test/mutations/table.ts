@@ -1035,6 +1035,7 @@ const ROWS: readonly Row[] = [
   ['compares visits with those of a time that begins a day earlier', 'server/analytics/report.ts', 'toIntervals', 'day(1 - 2 * count)', 'day(-2 * count)', 'test/visits/recording.test.ts'],
   ['refuses the hundredth reply of a thread', 'server/sites/reviews/reviews.ts', 'Reviews.addToThread', 'comments.length > MAX_REPLIES', 'comments.length >= MAX_REPLIES', 'test/api/reviews.test.ts'],
   ['never ends a link to the review of the live version', 'server/sites/reviews/reviews.ts', 'Reviews.createLink', 'DEFAULT_LIFETIME_MS', 'Number.POSITIVE_INFINITY', 'test/api/reviews.test.ts'],
+  ['sends an email about each comment of a review', 'server/sites/reviews/reviews.ts', 'announce', 'Math.floor(now / NOTICE_INTERVAL_MS)', 'now', 'test/api/reviews.test.ts'],
   ['evicts files from the disk cache that were read since the eviction before', 'server/blobs/s3/disk-cache.ts', 'DiskCache.#evictTo', 'this.#used.has(name)', '!this.#used.has(name)', 'test/s3/disk-cache.test.ts'],
   ['ends the file of a warning at a comma in its name', 'action/main.mjs', 'command', '/[%\\r\\n:,]/g', '/[%\\r\\n:]/g', 'test/journeys/action.test.ts'],
 ]
