@@ -1,20 +1,7 @@
 import type { Answer } from '../../protocol/api/operations.schema.ts'
 import type { OperationId } from '../../protocol/api/paths.ts'
-import type {
-  CreatedReviewLink,
-  DecisionRequest,
-  Placements,
-  PlacementsResponse,
-  Review,
-  ReviewAudience,
-  ReviewDecision,
-  ReviewRevision,
-  ReviewThread,
-  RevokedReviewLink,
-  ThreadChange,
-  ThreadRequest,
-} from '../../protocol/api/reviews.schema.ts'
-import { REVIEW_IDS } from '../../protocol/api/reviews.ts'
+import type * as shape from '../../protocol/api/reviews.schema.ts'
+import { REVIEW_IDS, type ReviewId } from '../../protocol/api/reviews.ts'
 import type { AnyCall } from './operation.ts'
 
 type Send = <Id extends OperationId>(id: Id, call: AnyCall) => Promise<Answer<Id>>
@@ -32,59 +19,50 @@ export class SiteReview {
   }
 
   /** What is shown, with its threads and decisions. */
-  get(filter: { status?: 'open' | 'resolved' | 'outdated'; path?: string } = {}): Promise<Review> {
-    return this.#call('get', { query: filter })
+  get(filter: { status?: 'open' | 'resolved' | 'outdated'; path?: string } = {}): Promise<shape.Review> {
+    return this.#call('getReview', { query: filter })
   }
 
   /** A URL with which reviewers without an account comment and decide; shown once. */
   createLink(
-    options: { audience?: ReviewAudience; expiresInSeconds?: number } = {},
-  ): Promise<CreatedReviewLink> {
-    return this.#call('createLink', { json: options })
+    options: { audience?: shape.ReviewAudience; expiresInSeconds?: number } = {},
+  ): Promise<shape.CreatedReviewLink> {
+    return this.#call('createReviewLink', { json: options })
   }
 
   /** Ends a link, and all that it shows. */
-  revokeLink(id: string): Promise<RevokedReviewLink> {
-    return this.#call('revokeLink', {}, id)
+  revokeLink(id: string): Promise<shape.RevokedReviewLink> {
+    return this.#call('revokeReviewLink', {}, id)
   }
 
-  createThread(request: ThreadRequest): Promise<ReviewThread> {
+  createThread(request: shape.ThreadRequest): Promise<shape.ReviewThread> {
     return this.#call('createThread', { json: request })
   }
 
   /** A reply, another status, or both. */
-  addToThread(id: string, change: ThreadChange): Promise<ReviewThread> {
+  addToThread(id: string, change: shape.ThreadChange): Promise<shape.ReviewThread> {
     return this.#call('addToThread', { json: change }, id)
   }
 
   /** About exactly the version that the reviewer saw. */
-  decide(request: DecisionRequest): Promise<ReviewDecision> {
-    return this.#call('decide', { json: request })
+  decide(request: shape.DecisionRequest): Promise<shape.ReviewDecision> {
+    return this.#call('decideReview', { json: request })
   }
 
   /** Which threads the pages of a version have a place for. */
-  reportPlacements(placements: Placements): Promise<PlacementsResponse> {
-    return this.#call('place', { json: placements })
+  reportPlacements(placements: shape.Placements): Promise<shape.PlacementsResponse> {
+    return this.#call('reportPlacements', { json: placements })
   }
 
   /** Resolves when the revision is another one, and after 25 seconds. */
-  wait(since: string, signal?: AbortSignal): Promise<ReviewRevision> {
-    return this.#call('wait', { query: { since }, ...(signal && { signal }) })
+  wait(since: string, signal?: AbortSignal): Promise<shape.ReviewRevision> {
+    return this.#call('waitForReview', { query: { since }, ...(signal && { signal }) })
   }
 
-  #call<Name extends keyof typeof REVIEW_IDS>(
-    name: Name,
-    call: AnyCall,
-    id?: string,
-  ): Promise<Answer<(typeof REVIEW_IDS)[Name][0]>> {
-    const preview = this.#preview
-    const params = {
-      slug: this.#slug,
-      ...(preview !== undefined && { name: preview }),
-      ...(id !== undefined && { id }),
-    }
-    return this.#send(REVIEW_IDS[name][preview === undefined ? 0 : 1], { params, ...call }) as Promise<
-      Answer<(typeof REVIEW_IDS)[Name][0]>
-    >
+  #call<Id extends ReviewId>(operation: Id, call: AnyCall, id?: string): Promise<Answer<Id>> {
+    const [slug, name] = [this.#slug, this.#preview]
+    const params = { slug, ...(name !== undefined && { name }), ...(id !== undefined && { id }) }
+    const sent = name === undefined ? operation : REVIEW_IDS[operation]
+    return this.#send(sent, { params, ...call }) as Promise<Answer<Id>>
   }
 }

@@ -18,6 +18,7 @@ import * as programShape from './programs.schema.ts'
 import * as publishShape from './publish.schema.ts'
 import * as reportShape from './reports.schema.ts'
 import * as reviewShape from './reviews.schema.ts'
+import { withPreviews } from './reviews.ts'
 import type { Schema } from './schema.ts'
 import * as siteShape from './sites.schema.ts'
 import { MAX_THUMBNAIL_BYTES } from './sites.ts'
@@ -124,18 +125,18 @@ const FOR_REVIEWERS = {
   headers: reviewShape.reviewTokenHeader,
 } as const
 
-/** Of a preview, or of the live version of a site. Each has a path of its own for both. */
+/** Of the live version of a site, or of a preview. Each has a path of its own for both. */
 // biome-ignore format: a table reads best a row a line
-const REVIEW = {
-  get: { ...FOR_REVIEWERS, summary: 'Get a review: what is shown, its threads and decisions', query: reviewShape.reviewQuery, answer: [200, reviewShape.review], access: forSite('read') },
-  createLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview. That of a key with an expiry, a list of sites or a scope below `manage` ends with the key; below `manage`, its holders comment and do not decide.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'], access: forSite('publish') },
-  revokeLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], errors: ['SITE_PENDING'], access: forSite('publish') },
+const REVIEWS = withPreviews({
+  getReview: { ...FOR_REVIEWERS, summary: 'Get a review: what is shown, its threads and decisions', query: reviewShape.reviewQuery, answer: [200, reviewShape.review], access: forSite('read') },
+  createReviewLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview. That of a key with an expiry, a list of sites or a scope below `manage` ends with the key; below `manage`, its holders comment and do not decide.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'], access: forSite('publish') },
+  revokeReviewLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], errors: ['SITE_PENDING'], access: forSite('publish') },
   createThread: { ...FOR_REVIEWERS, summary: 'Comment on a place of a page', body: reviewShape.threadRequest, answer: [201, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
   addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
-  decide: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: [...REVIEW_ERRORS, 'VERSION_CONFLICT'], access: forSite('manage') },
-  placements: { ...FOR_REVIEWERS, summary: 'Report which threads the pages of a version have a place for', body: reviewShape.placementsRequest, answer: [200, reviewShape.placementsResponse] },
-  wait: { ...FOR_REVIEWERS, charge: 'handler', summary: 'Wait up to 25 seconds until the review has changed', details: 'With a key or a session it counts as a message to /mcp, of which 20 are allowed for each request of the hourly limit.', query: reviewShape.changesQuery, answer: [200, reviewShape.reviewRevision], access: forSite('read') },
-} as const
+  decideReview: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: [...REVIEW_ERRORS, 'VERSION_CONFLICT'], access: forSite('manage') },
+  reportPlacements: { ...FOR_REVIEWERS, summary: 'Report which threads the pages of a version have a place for', body: reviewShape.placementsRequest, answer: [200, reviewShape.placementsResponse] },
+  waitForReview: { ...FOR_REVIEWERS, charge: 'handler', summary: 'Wait up to 25 seconds until the review has changed', details: 'With a key or a session it counts as a message to /mcp, of which 20 are allowed for each request of the hourly limit.', query: reviewShape.changesQuery, answer: [200, reviewShape.reviewRevision], access: forSite('read') },
+} as const)
 
 /** Every operation, by its id; protocol/api/paths.ts has their methods and paths. */
 // biome-ignore format: a table reads best a row a line
@@ -202,22 +203,7 @@ export const OPERATIONS = {
   promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'APPROVAL_REQUIRED'], access: forSite('publish') },
   deletePreview: { tag: 'Previews', summary: 'Delete a preview', details: 'Its URL ends; the site stays as it is.', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview') },
   openReview: { ...FOR_REVIEWERS, summary: 'Get the review of a link', answer: [200, reviewShape.review], errors: [...REVIEW_ERRORS, 'NOT_FOUND', 'INSUFFICIENT_SCOPE'], access: 'any' },
-  getReview: REVIEW.get,
-  createReviewLink: REVIEW.createLink,
-  revokeReviewLink: REVIEW.revokeLink,
-  createThread: REVIEW.createThread,
-  addToThread: REVIEW.addToThread,
-  decideReview: REVIEW.decide,
-  reportPlacements: REVIEW.placements,
-  waitForReview: REVIEW.wait,
-  getPreviewReview: REVIEW.get,
-  createPreviewReviewLink: REVIEW.createLink,
-  revokePreviewReviewLink: REVIEW.revokeLink,
-  createPreviewThread: REVIEW.createThread,
-  addToPreviewThread: REVIEW.addToThread,
-  decidePreviewReview: REVIEW.decide,
-  reportPreviewPlacements: REVIEW.placements,
-  waitForPreviewReview: REVIEW.wait,
+  ...REVIEWS,
   listDomains: { tag: 'Domains', summary: 'List your domains', answer: [200, domainShape.domainList], access: forAccount('read') },
   addDomain: { tag: 'Domains', summary: 'Add a domain to a site', details: 'The response has the DNS records to enter.', body: domainShape.domainRequest, answer: [201, domainShape.domainResponse], errors: ['DOMAIN_TAKEN', 'DOMAINS_UNAVAILABLE', 'DOMAIN_LIMIT_REACHED', ...NAMED_SITE_ERRORS], access: forAccount('manage') },
   checkDomain: { tag: 'Domains', summary: 'Check the DNS records of a domain now', answer: [200, domainShape.domainResponse], access: forAccount('read') },

@@ -6,17 +6,27 @@ export const REVIEW_TOKEN_HEADER = 'x-slipway-review'
 /** The path of the page that a review link opens, with its token as the fragment. */
 export const REVIEW_PATH = '/review'
 
-/** The operations of a review, each with its id for the live version and for a preview. */
+/** The operations of the review of a live version, each with that of a preview. */
 export const REVIEW_IDS = {
-  get: ['getReview', 'getPreviewReview'],
-  createLink: ['createReviewLink', 'createPreviewReviewLink'],
-  revokeLink: ['revokeReviewLink', 'revokePreviewReviewLink'],
-  createThread: ['createThread', 'createPreviewThread'],
-  addToThread: ['addToThread', 'addToPreviewThread'],
-  decide: ['decideReview', 'decidePreviewReview'],
-  place: ['reportPlacements', 'reportPreviewPlacements'],
-  wait: ['waitForReview', 'waitForPreviewReview'],
-} as const satisfies Record<string, readonly [live: OperationId, preview: OperationId]>
+  getReview: 'getPreviewReview',
+  createReviewLink: 'createPreviewReviewLink',
+  revokeReviewLink: 'revokePreviewReviewLink',
+  createThread: 'createPreviewThread',
+  addToThread: 'addToPreviewThread',
+  decideReview: 'decidePreviewReview',
+  reportPlacements: 'reportPreviewPlacements',
+  waitForReview: 'waitForPreviewReview',
+} as const satisfies Partial<Record<OperationId, OperationId>>
+
+export type ReviewId = keyof typeof REVIEW_IDS
+
+/** What the operations of a live version have, and those of a preview equally. */
+export function withPreviews<Parts extends Record<ReviewId, unknown>>(parts: Parts) {
+  const ofPreviews = Object.entries(REVIEW_IDS).map(([live, preview]) => [preview, parts[live as ReviewId]])
+  return { ...parts, ...Object.fromEntries(ofPreviews) } as Parts & {
+    [Id in ReviewId as (typeof REVIEW_IDS)[Id]]: Parts[Id]
+  }
+}
 
 /** Maximum lengths in characters. */
 export const MAX_COMMENT_LENGTH = 5000

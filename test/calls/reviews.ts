@@ -2,7 +2,7 @@ import { REVIEW_IDS } from '../../protocol/api/reviews.ts'
 import type { Call } from '../calls.ts'
 import type { CallFixture } from './fixture.ts'
 
-type LiveId = (typeof REVIEW_IDS)[keyof typeof REVIEW_IDS][0]
+type LiveId = keyof typeof REVIEW_IDS
 
 const PLACE = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
 
@@ -26,5 +26,5 @@ const ofPreview = reviewCalls('/api/v1/publish/{slug}/previews/{name}/review', a
 export const REVIEW_CALLS: Record<string, Call> = {
   openReview: { route: 'POST /api/v1/review/open', access: 'any', anonymous: true, writes: false, prepare: async (f) => ({ headers: { 'x-slipway-review': (await f.review(await f.preview())).token } }), errors: [['NOT_FOUND', { headers: { 'x-slipway-review': 'x' } }], ['NOT_FOUND', { headers: {} }]] },
   ...reviewCalls('/api/v1/publish/{slug}/review', async (f) => f.review(await f.site())),
-  ...Object.fromEntries(Object.values(REVIEW_IDS).map(([id, preview]) => [preview, ofPreview[id]])),
+  ...Object.fromEntries(Object.entries(REVIEW_IDS).map(([id, preview]) => [preview, ofPreview[id as LiveId]])),
 }

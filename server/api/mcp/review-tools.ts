@@ -1,7 +1,6 @@
 import type { Answer } from '../../../protocol/api/operations.schema.ts'
-import type { OperationId } from '../../../protocol/api/paths.ts'
 import type { ReviewThread } from '../../../protocol/api/reviews.schema.ts'
-import { REVIEW_IDS } from '../../../protocol/api/reviews.ts'
+import { REVIEW_IDS, type ReviewId } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
 import { type ApiClient, type Arguments, adds, dashboardUrl, READ, site, type Tools } from './tool.ts'
 
@@ -26,7 +25,7 @@ export const REVIEW_TOOLS: Tools = {
     ),
     ...READ,
     call: async (api, { thread, status = thread === undefined ? 'open' : undefined, ...subject }) => {
-      const review = await callReview(api, REVIEW_IDS.get, subject, { query: { status } })
+      const review = await callReview(api, 'getReview', subject, { query: { status } })
       const found = review.threads.filter(({ id }) => thread === undefined || id === thread)
       const listed = found.slice(0, LISTED_THREADS)
       for (let max = MAX_TEXT; ; max = Math.floor(max * 0.8)) {
@@ -42,7 +41,7 @@ export const REVIEW_TOOLS: Tools = {
     input: object({ slug: site }, { preview }),
     ...READ,
     call: async (api, subject) => {
-      const review = await callReview(api, REVIEW_IDS.get, subject)
+      const review = await callReview(api, 'getReview', subject)
       const { url, versionId, decision, decided, counts } = review
       return {
         ...{ url, versionId, decision, counts },
@@ -56,36 +55,29 @@ export const REVIEW_TOOLS: Tools = {
     description: 'Answers a thread of a review, such as with what was changed.',
     input: object({ slug: site, thread, text: text('The reply') }, { preview }),
     ...adds('publish'),
-    call: async (api, { thread, text, ...subject }) =>
-      describe(await callReview(api, REVIEW_IDS.addToThread, { ...subject, id: thread }, { body: { text } })),
+    call: (api, { text, ...thread }) => changeThread(api, thread, { text }),
   },
   resolve_feedback: {
     title: 'Resolve feedback',
     description: 'Marks a thread of a review as done.',
     input: object({ slug: site, thread }, { preview }),
     ...adds('publish'),
-    call: async (api, { thread, ...subject }) =>
-      describe(
-        await callReview(
-          api,
-          REVIEW_IDS.addToThread,
-          { ...subject, id: thread },
-          { body: { status: 'resolved' } },
-        ),
-      ),
+    call: (api, thread) => changeThread(api, thread, { status: 'resolved' }),
   },
 }
 
-function callReview<Id extends OperationId>(
+async function changeThread(api: ApiClient, { thread: id, ...subject }: Arguments, body: Arguments) {
+  return describe(await callReview(api, 'addToThread', { ...subject, id }, { body }))
+}
+
+function callReview<Id extends ReviewId>(
   api: ApiClient,
-  [live, ofPreview]: readonly [Id, Id],
+  operation: Id,
   { slug, preview, id }: Arguments,
   call: { query?: Arguments; body?: Arguments } = {},
 ): Promise<Answer<Id>> {
-  const params = { slug, ...(id !== undefined && { id }) }
-  return preview === undefined
-    ? api.call(live, { params, ...call })
-    : api.call(ofPreview, { params: { ...params, name: preview }, ...call })
+  const [sent, name] = preview === undefined ? [operation] : [REVIEW_IDS[operation], preview]
+  return api.call(sent, { params: { slug, name, id }, ...call }) as Promise<Answer<Id>>
 }
 
 function describe({ id, status, outdated, place, comments }: ReviewThread, max = MAX_TEXT): object {
