@@ -131,8 +131,8 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
     if (operand === undefined) await confirmFolder(work, planned, found)
     const plan = withBase(await claimRemembered(work, planned), options)
-    assertCanPreview(work, plan)
-    assertCanReview(work, options, plan)
+    if (plan.preview !== undefined) assertHasOwner(work, plan, 'Previews')
+    if (options.review === true) assertHasOwner(work, plan, 'Reviews')
     await assertName(work, plan)
     await assertScope(work, options, plan)
     const password = await passwordFor(work, options, plan)
@@ -292,23 +292,20 @@ function withBase(plan: PublishPlan, options: OptionValues): PublishPlan {
   return key === undefined || isNamed || !live || mode === 'merge' ? plan : { ...plan, baseVersionId }
 }
 
-/** Throws an AuthError when the site of the review has no owner. */
-function assertCanReview(work: CommandContext, options: OptionValues, plan: PublishPlan): void {
-  if (options.review !== true || (plan.key !== undefined && plan.remembered?.claimToken === undefined)) return
-  const hint = plan.key === undefined ? loginCommand(work, plan.server) : `${work.settings.program} claim`
-  throw new AuthError('Reviews need an account', `First: ${hint}`)
-}
-
 async function createReviewLink(work: CommandContext, plan: PublishPlan, slug: string) {
   const { server, key, preview } = plan
   return work.connect(server, key).review(slug, preview).createLink()
 }
 
-/** Throws an AuthError when the plan is a preview of a site without an owner. */
-function assertCanPreview(work: CommandContext, { server, key, preview, remembered }: PublishPlan): void {
-  if (preview === undefined || (key !== undefined && remembered?.claimToken === undefined)) return
+/** AuthError without a key, and for an anonymous site. */
+function assertHasOwner(
+  work: CommandContext,
+  { server, key, remembered }: PublishPlan,
+  what: 'Previews' | 'Reviews',
+): void {
+  if (key !== undefined && remembered?.claimToken === undefined) return
   const hint = key === undefined ? loginCommand(work, server) : `${work.settings.program} claim`
-  throw new AuthError('Previews need an account', `First: ${hint}`)
+  throw new AuthError(`${what} need an account`, `First: ${hint}`)
 }
 
 function publishMode(options: OptionValues): PublishPlan['mode'] {

@@ -1,15 +1,6 @@
 import { MAX_PATH_LENGTH } from '../manifest/paths.ts'
 import { slug, versionId } from './fields.schema.ts'
-import {
-  MAX_COMMENT_LENGTH,
-  MAX_NEIGHBOUR_LENGTH,
-  MAX_NOTE_LENGTH,
-  MAX_PLACE_TEXT_LENGTH,
-  MAX_REVIEWER_NAME_LENGTH,
-  MAX_SELECTOR_LENGTH,
-  MAX_THREADS,
-  REVIEW_TOKEN_HEADER,
-} from './reviews.ts'
+import * as reviews from './reviews.ts'
 import { bool, constant, integer, list, named, nullable, object, type Static, text, time } from './schema.ts'
 
 // Reviews of a preview or of the live version of a site (contract, "Review").
@@ -24,10 +15,10 @@ export const place = named(
       pattern: '^/',
       maxLength: MAX_PATH_LENGTH + 1,
     }),
-    selector: text('CSS selector of the element', { maxLength: MAX_SELECTOR_LENGTH }),
-    text: text('The selected text, or that of the element', { maxLength: MAX_PLACE_TEXT_LENGTH }),
-    before: text('The text before it', { maxLength: MAX_NEIGHBOUR_LENGTH }),
-    after: text('The text after it', { maxLength: MAX_NEIGHBOUR_LENGTH }),
+    selector: text('CSS selector of the element', { maxLength: reviews.MAX_SELECTOR_LENGTH }),
+    text: text('The selected text, or that of the element', { maxLength: reviews.MAX_PLACE_TEXT_LENGTH }),
+    before: text('The text before it', { maxLength: reviews.MAX_NEIGHBOUR_LENGTH }),
+    after: text('The text after it', { maxLength: reviews.MAX_NEIGHBOUR_LENGTH }),
     width: pixels('Width of the viewport in CSS pixels'),
     height: pixels('Height of the viewport in CSS pixels'),
   }),
@@ -108,13 +99,10 @@ export const reviewLinkRequest = named(
     {},
     {
       audience,
-      expiresInSeconds: integer(
-        'Lifetime; at most 90 days, and 30 days when it is absent for a live version',
-        {
-          minimum: 60,
-          maximum: 7_776_000,
-        },
-      ),
+      expiresInSeconds: integer('At most 90 days; when it is absent for a live version, 30 days', {
+        minimum: 60,
+        maximum: 7_776_000,
+      }),
     },
   ),
 )
@@ -173,7 +161,9 @@ export type Review = Static<typeof review>
 
 export const reviewTokenHeader = object(
   {},
-  { [REVIEW_TOKEN_HEADER]: text('The token of a review link, in place of a key', { maxLength: 100 }) },
+  {
+    [reviews.REVIEW_TOKEN_HEADER]: text('The token of a review link, in place of a key', { maxLength: 100 }),
+  },
 )
 
 export const reviewQuery = object(
@@ -186,9 +176,9 @@ export const reviewQuery = object(
 
 const name = text('The name of a reviewer without an account; required for them', {
   minLength: 1,
-  maxLength: MAX_REVIEWER_NAME_LENGTH,
+  maxLength: reviews.MAX_REVIEWER_NAME_LENGTH,
 })
-const words = text('The comment, as plain text', { minLength: 1, maxLength: MAX_COMMENT_LENGTH })
+const words = text('The comment, as plain text', { minLength: 1, maxLength: reviews.MAX_COMMENT_LENGTH })
 
 export const threadRequest = named('ReviewThreadRequest', object({ versionId, place, text: words }, { name }))
 export type ThreadRequest = Static<typeof threadRequest>
@@ -199,14 +189,16 @@ export const threadChange = named(
 )
 export type ThreadChange = Static<typeof threadChange>
 
+const note = text('A note', { maxLength: reviews.MAX_NOTE_LENGTH })
+
 export const decisionRequest = named(
   'ReviewDecisionRequest',
-  object({ decision: verdict, versionId }, { note: text('A note', { maxLength: MAX_NOTE_LENGTH }), name }),
+  object({ decision: verdict, versionId }, { note, name }),
 )
 export type DecisionRequest = Static<typeof decisionRequest>
 
 const ids = (description: string) =>
-  list(text('Id of a thread', { maxLength: 26 }), description, { maxItems: MAX_THREADS })
+  list(text('Id of a thread', { maxLength: 26 }), description, { maxItems: reviews.MAX_THREADS })
 
 export const placementsRequest = named(
   'ReviewPlacements',

@@ -76,7 +76,7 @@ async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites
   const ownerId = 'ownerId' in which ? which.ownerId : null
   let sum = 0
   for (const slug of slugs) {
-    sum += await store.read.reviews.charactersOfSite(slug)
+    sum += (await store.read.reviews.size({ slug })).characters
     const { bytes, own } = await store.read.references.sum(slug, ownerId, '<')
     sum += (ownerId === null ? bytes : own) + (await sumVersions(store.read, { slug, ownerId }))
   }

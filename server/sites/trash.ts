@@ -127,7 +127,7 @@ export async function deleteSite(
     if (account) await tx.keys.deleteOfSite(account.id, site.visitsKey)
   }
   await tx.collaborators.removeOfSite(slug)
-  const bytes = files + (await tx.reviews.removeOfSite(slug))
+  const bytes = files + (await tx.reviews.remove({ slug }))
   if (site.ownerId !== null) {
     await tx.keys.deleteOfSite(site.ownerId, site.visitsKey)
     await tx.trusts.deleteOfSite(site.visitsKey)

@@ -303,8 +303,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     decisions: [reviewed, 20],
     decisionsAbout: ['slug 7', 'content_hash 7', 20],
     remove: [reviewed],
-    removeOfSite: ['slug 7'],
-    charactersOfSite: ['slug 7'],
   },
   reports: {
     find: ['site 7'],

@@ -179,13 +179,10 @@ function toFingerprint(signature: string): string {
   return Buffer.from(signature, 'base64url').toString('hex').slice(0, FINGERPRINT_LENGTH)
 }
 
-function describeFinding({ path, line, kind }: SecretFinding): string {
-  return `${sanitizePath(path)}:${line} (${kind})`
-}
-
 function secretDetected(findings: readonly SecretFinding[]): ApiError {
+  const { path, line, kind } = findings[0]!
   const more = findings.length > 1 ? ` and ${pluralize(findings.length - 1, 'other place')}` : ''
-  const sentence = `The files seem to contain a secret: ${describeFinding(findings[0]!)}${more}. Nothing was published`
+  const sentence = `The files seem to contain a secret: ${sanitizePath(path)}:${line} (${kind})${more}. Nothing was published`
   return new ApiError('SECRET_DETECTED', sentence, { details: findings })
 }
 

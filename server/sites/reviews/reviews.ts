@@ -1,20 +1,5 @@
 import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
-import type {
-  CreatedReviewLink,
-  DecisionRequest,
-  Placements,
-  PlacementsResponse,
-  Review,
-  ReviewAudience,
-  ReviewDecision,
-  Reviewer,
-  ReviewLink,
-  ReviewRevision,
-  ReviewThread,
-  RevokedReviewLink,
-  ThreadChange,
-  ThreadRequest,
-} from '../../../protocol/api/reviews.schema.ts'
+import type * as shape from '../../../protocol/api/reviews.schema.ts'
 import {
   MAX_DECISIONS,
   MAX_REPLIES,
@@ -68,6 +53,20 @@ const NOTICE_INTERVAL_MS = 10 * MINUTE_MS
 /** Of a process, a caller and a site. */
 const WAITING = { total: 1000, perKey: 30, perName: 250 }
 
+/** By a reviewer, with this name. */
+interface Request {
+  caller: ReviewCaller
+  subject: ReviewSubject
+  name: string | undefined
+  what: 'comment' | shape.ReviewDecision['decision']
+}
+
+interface Change {
+  access: ReviewAccess
+  author: shape.Reviewer
+  now: number
+}
+
 type ReviewParts = Pick<Parts, 'quotas' | 'store' | 'addresses' | 'clock' | 'secret'>
 
 /** Comments and decisions about a preview or about the live version of a site (contract, "Review"). */
@@ -82,7 +81,7 @@ export class Reviews extends Component<ReviewParts> {
   }
 
   /** That of the link, for credentials that may read its site. */
-  async open(caller: ReviewCaller): Promise<Review> {
+  async open(caller: ReviewCaller): Promise<shape.Review> {
     const { read } = this.parts.store
     const link = await requireLink(read, caller, this.parts.clock())
     await assertPermitted(read, caller, { scope: 'read', reach: 'site' }, link.slug)
@@ -93,7 +92,7 @@ export class Reviews extends Component<ReviewParts> {
     caller: ReviewCaller,
     subject: ReviewSubject,
     { status, path }: { status?: 'open' | 'resolved' | 'outdated'; path?: string } = {},
-  ): Promise<Review> {
+  ): Promise<shape.Review> {
     const { store, addresses, clock } = this.parts
     const { read } = store
     const now = clock()
@@ -107,7 +106,7 @@ export class Reviews extends Component<ReviewParts> {
     const until = Math.floor(end / SECOND_MS) * SECOND_MS
     const { passwordHash, reviewKey } = site
     const grant = this.#tokens.sign({ slug, passwordHash, reviewKey, versionId: version.id }, until)
-    const isWanted = ({ status: found, outdated, place }: ReviewThread) =>
+    const isWanted = ({ status: found, outdated, place }: shape.ReviewThread) =>
       (path === undefined || place.path === path) &&
       (status === undefined || status === (found === 'open' && outdated ? 'outdated' : found))
     return {
@@ -132,8 +131,8 @@ export class Reviews extends Component<ReviewParts> {
   async createLink(
     caller: ReviewCaller,
     subject: ReviewSubject,
-    request: { audience?: ReviewAudience; expiresInSeconds?: number },
-  ): Promise<CreatedReviewLink> {
+    request: { audience?: shape.ReviewAudience; expiresInSeconds?: number },
+  ): Promise<shape.CreatedReviewLink> {
     const { store, addresses, clock } = this.parts
     const token = newSessionToken()
     const account = requireAccount(caller)
@@ -164,7 +163,11 @@ export class Reviews extends Component<ReviewParts> {
   }
 
   /** With all that it shows: frames of the site's reviews end and are opened again by those who may. */
-  async revokeLink(caller: ReviewCaller, subject: ReviewSubject, id: string): Promise<RevokedReviewLink> {
+  async revokeLink(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    id: string,
+  ): Promise<shape.RevokedReviewLink> {
     const { store, clock } = this.parts
     await store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
@@ -180,23 +183,20 @@ export class Reviews extends Component<ReviewParts> {
   async createThread(
     caller: ReviewCaller,
     subject: ReviewSubject,
-    { versionId, place, text, name }: ThreadRequest,
-  ): Promise<ReviewThread> {
+    { versionId, place, text, name }: shape.ThreadRequest,
+  ): Promise<shape.ReviewThread> {
     assertStorable({ ...place })
     assertStorable({ text, name })
     if (!isId(versionId)) throw invalidField('versionId', 'must be the id of a version')
-    return this.#write(caller, subject, async (tx, access, now) => {
-      const author = authorOf(caller, access, name)
+    return this.#write({ caller, subject, name, what: 'comment' }, async (tx, { access, author, now }) => {
       const comments = [{ id: newId(now), author, text, at: now }]
       const characters = JSON.stringify([place, comments]).length
       const freed = await makeRoom(tx, subject, characters)
-      await this.#charge(tx, caller, access, now)
       const thread: StoredThread = {
         ...{ id: newId(now), ...subject, versionId, place, status: 'open', outdatedIn: null, characters },
         ...{ comments, createdAt: now, changedAt: now },
       }
       await tx.rows.insert('review_threads', thread)
-      await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: 'comment' })
       await this.#chargeOwner(tx, access, characters - freed)
       return describeThread(thread, access.version.id)
     })
@@ -207,21 +207,19 @@ export class Reviews extends Component<ReviewParts> {
     caller: ReviewCaller,
     subject: ReviewSubject,
     id: string,
-    { text, status, name }: ThreadChange,
-  ): Promise<ReviewThread> {
+    { text, status, name }: shape.ThreadChange,
+  ): Promise<shape.ReviewThread> {
     assertStorable({ text, name })
     if (text === undefined && status === undefined) throw invalidField('text', 'is required, or status')
-    return this.#write(caller, subject, async (tx, access, now) => {
+    return this.#write({ caller, subject, name, what: 'comment' }, async (tx, { access, author, now }) => {
       const thread = await tx.reviews.thread(subject, id)
       if (!thread) throw new ApiError('NOT_FOUND', 'The review has no such thread')
-      const author = authorOf(caller, access, name)
       const { comments } = thread
       if (text !== undefined && comments.length > MAX_REPLIES)
         throw exceeded(`A thread can have at most ${MAX_REPLIES} replies`, 'Begin another thread.')
       const added = text === undefined ? [] : [{ id: newId(now), author, text, at: now }]
       const characters = text === undefined ? 0 : JSON.stringify(added).length
       const freed = text === undefined ? 0 : await makeRoom(tx, subject, characters, id)
-      await this.#charge(tx, caller, access, now)
       const change = {
         status: status ?? thread.status,
         comments: [...comments, ...added],
@@ -230,7 +228,6 @@ export class Reviews extends Component<ReviewParts> {
         changedAt: Math.max(now, thread.changedAt + 1),
       }
       await tx.reviews.updateThread(id, change)
-      await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: 'comment' })
       await this.#chargeOwner(tx, access, characters - freed)
       return describeThread({ ...thread, ...change }, access.version.id)
     })
@@ -243,10 +240,10 @@ export class Reviews extends Component<ReviewParts> {
   async decide(
     caller: ReviewCaller,
     subject: ReviewSubject,
-    { decision, versionId, note, name }: DecisionRequest,
-  ): Promise<ReviewDecision> {
+    { decision, versionId, note, name }: shape.DecisionRequest,
+  ): Promise<shape.ReviewDecision> {
     assertStorable({ note, name })
-    return this.#write(caller, subject, async (tx, access, now) => {
+    return this.#write({ caller, subject, name, what: decision }, async (tx, { access, author, now }) => {
       const { version, role } = access
       if (!access.mayDecide)
         throw new ApiError('INSUFFICIENT_SCOPE', 'This link was created with a key that may not decide', {
@@ -258,8 +255,6 @@ export class Reviews extends Component<ReviewParts> {
           details: { currentVersionId: version.id },
           hint: 'Look at the current version and decide about it.',
         })
-      const author = authorOf(caller, access, name)
-      await this.#charge(tx, caller, access, now)
       const contentHash = reviewedHash(version)
       const [ofReview] = await tx.reviews.decisions(subject, 1)
       const [ofContent] = await tx.reviews.decisionsAbout(subject.slug, contentHash, 1)
@@ -272,7 +267,6 @@ export class Reviews extends Component<ReviewParts> {
       }
       await tx.rows.insert('review_decisions', made)
       await tx.reviews.removeOldDecisions(subject, MAX_DECISIONS)
-      await announce(tx, { access, subject, author, accountId: caller.account?.id, now, what: decision })
       return describeDecision(made)
     })
   }
@@ -281,8 +275,8 @@ export class Reviews extends Component<ReviewParts> {
   async reportPlacements(
     caller: ReviewCaller,
     subject: ReviewSubject,
-    { versionId, placed, missing }: Placements,
-  ): Promise<PlacementsResponse> {
+    { versionId, placed, missing }: shape.Placements,
+  ): Promise<shape.PlacementsResponse> {
     const { store, clock } = this.parts
     const { read } = store
     const wanted = { subject, right: 'read', now: clock() } as const
@@ -315,7 +309,7 @@ export class Reviews extends Component<ReviewParts> {
     caller: ReviewCaller,
     subject: ReviewSubject,
     { since, signal }: { since: string | undefined; signal: AbortSignal },
-  ): Promise<ReviewRevision> {
+  ): Promise<shape.ReviewRevision> {
     const { store, clock } = this.parts
     let revision = ''
     const check = async () => {
@@ -335,16 +329,18 @@ export class Reviews extends Component<ReviewParts> {
     this.#waits.end()
   }
 
-  async #write<T>(
-    caller: ReviewCaller,
-    subject: ReviewSubject,
-    work: (tx: WriteTransaction, access: ReviewAccess, now: number) => Promise<T>,
-  ): Promise<T> {
+  /** A change by a reviewer, which is counted, and announced to others. */
+  /** A change by a reviewer, which is counted, and announced to others. */
+  async #write<T>(request: Request, work: (tx: WriteTransaction, change: Change) => Promise<T>): Promise<T> {
     const { store, clock } = this.parts
+    const { caller, subject, name } = request
     return store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
       const access = await requireReview(tx, caller, { subject, right: 'publish', now })
-      const result = await work(tx, access, now)
+      const change = { access, author: authorOf(caller, access, name), now }
+      const result = await work(tx, change)
+      await this.#charge(tx, caller, change)
+      await announce(tx, { ...request, ...change })
       await tx.notifyChanged(reviewChanges(subject.slug), 'improvable')
       return result
     })
@@ -365,8 +361,7 @@ export class Reviews extends Component<ReviewParts> {
   async #charge(
     tx: WriteTransaction,
     { address }: ReviewCaller,
-    { role, link }: ReviewAccess,
-    now: number,
+    { access: { role, link }, now }: Change,
   ): Promise<void> {
     if (role !== 'guest') return
     // The store keeps no addresses.
@@ -384,7 +379,11 @@ function withoutToken(caller: ReviewCaller): ReviewCaller {
   return { ...caller, reviewToken: undefined }
 }
 
-function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name: string | undefined): Reviewer {
+function authorOf(
+  { account }: ReviewCaller,
+  { role }: ReviewAccess,
+  name: string | undefined,
+): shape.Reviewer {
   const known = name?.trim() || (role === 'guest' ? undefined : account?.email.split('@')[0])
   if (known) return { name: known, role }
   throw invalidField('name', 'is required of reviewers without an account')
@@ -417,20 +416,10 @@ async function makeRoom(
   }
 }
 
-interface Activity {
-  access: ReviewAccess
-  subject: ReviewSubject
-  author: Reviewer
-  /** Of an author with an account. */
-  accountId: string | undefined
-  now: number
-  what: 'comment' | ReviewDecision['decision']
-}
-
 /** By email to the owner and the collaborators, other than the one who acts. */
 async function announce(
   tx: WriteTransaction,
-  { access, subject, author, accountId, now, what }: Activity,
+  { caller, subject, what, access, author, now }: Request & Change,
 ): Promise<void> {
   const { slug, ownerId, visitsKey } = access.site
   const period = Math.floor(now / NOTICE_INTERVAL_MS)
@@ -438,7 +427,7 @@ async function announce(
   const emails = (await tx.collaborators.bySite(slug)).map(({ email }) => email)
   const accounts = await Promise.all(emails.map((email) => tx.accounts.byEmail(email)))
   for (const id of new Set([ownerId, ...accounts.map((account) => account?.id)]))
-    if (id && id !== accountId) {
+    if (id && id !== caller.account?.id) {
       const kind = id === ownerId ? 'review' : 'review-shared'
       await tx.notices.addWithinLimit({
         ...{ id: `${kind} ${visitsKey} ${subject.previewName} ${period} ${id}`, accountId: id },
@@ -452,7 +441,7 @@ function exceeded(sentence: string, hint: string): ApiError {
 }
 
 /** A thread beside the version that is shown now. */
-function describeThread(thread: StoredThread, shownId: string): ReviewThread {
+function describeThread(thread: StoredThread, shownId: string): shape.ReviewThread {
   const { id, status, versionId, place, createdAt, changedAt, comments, outdatedIn } = thread
   return {
     ...{ id, status, outdated: outdatedIn === shownId, versionId, place },
@@ -461,13 +450,13 @@ function describeThread(thread: StoredThread, shownId: string): ReviewThread {
   }
 }
 
-function countThreads(threads: readonly ReviewThread[]): Review['counts'] {
+function countThreads(threads: readonly shape.ReviewThread[]): shape.Review['counts'] {
   const open = threads.filter(({ status }) => status === 'open')
   const outdated = open.filter((thread) => thread.outdated).length
   return { open: open.length - outdated, resolved: threads.length - open.length, outdated }
 }
 
-function describeDecision(stored: StoredDecision): ReviewDecision {
+function describeDecision(stored: StoredDecision): shape.ReviewDecision {
   const { id, decision, versionId, contentHash, note, author, createdAt } = stored
   return { id, decision, versionId, contentHash, note, author, createdAt: toIso(createdAt) }
 }
@@ -475,11 +464,14 @@ function describeDecision(stored: StoredDecision): ReviewDecision {
 function describeLink(
   { id, audience, createdAt, expiresAt }: StoredReviewLink,
   createdBy: string | null,
-): ReviewLink {
+): shape.ReviewLink {
   return { id, audience, createdBy, createdAt: toIso(createdAt), expiresAt: toIsoOrNull(expiresAt) }
 }
 
-async function describeLinks(queries: Queries, links: readonly StoredReviewLink[]): Promise<ReviewLink[]> {
+async function describeLinks(
+  queries: Queries,
+  links: readonly StoredReviewLink[],
+): Promise<shape.ReviewLink[]> {
   const creators = await queries.accounts.byIds([...new Set(links.map(({ createdBy }) => createdBy))])
   const emails = new Map(creators.map(({ id, email }) => [id, email]))
   return links.map((link) => describeLink(link, emails.get(link.createdBy) ?? null))

@@ -4,6 +4,9 @@ import type { ReviewSubject, StoredDecision, StoredReviewLink, StoredThread } fr
 
 const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
 
+/** Without a name of a preview, all subjects of the site. */
+type SubjectOrSite = Pick<ReviewSubject, 'slug'> & Partial<ReviewSubject>
+
 /** Reviews of previews and of live versions. Ids begin with their time. */
 export class ReviewQueries extends QueryGroup {
   readonly #links = this.rows('review_links')
@@ -63,8 +66,8 @@ export class ReviewQueries extends QueryGroup {
     await this.#threads.update({ id }, change)
   }
 
-  /** Threads of a subject, and their characters. */
-  async size(subject: ReviewSubject): Promise<{ threads: number; characters: number }> {
+  /** The number of threads, and their characters. */
+  async size(subject: SubjectOrSite): Promise<{ threads: number; characters: number }> {
     return this.db
       .selectFrom('review_threads')
       .select((e) => e.fn.countAll<number>().as('threads'))
@@ -133,29 +136,17 @@ export class ReviewQueries extends QueryGroup {
     )
   }
 
-  /** Returns the characters of its threads. */
-  async remove(subject: ReviewSubject): Promise<number> {
+  /** Returns the characters of the threads. */
+  async remove(subject: SubjectOrSite): Promise<number> {
     const { characters } = await this.size(subject)
     for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where(isOf(subject)).execute()
     return characters
   }
-
-  /** Returns the characters of all its threads. */
-  async removeOfSite(slug: string): Promise<number> {
-    const characters = await this.charactersOfSite(slug)
-    for (const table of REVIEW_TABLES) await this.rows(table).remove({ slug })
-    return characters
-  }
-
-  async charactersOfSite(slug: string): Promise<number> {
-    const threads = this.db.selectFrom('review_threads').where('slug', '=', slug)
-    const sum = sql<number>`coalesce(sum(characters), 0)`.as('characters')
-    return (await threads.select(sum).executeTakeFirstOrThrow()).characters
-  }
 }
 
-function isOf({ slug, previewName }: ReviewSubject) {
-  return sql<boolean>`slug = ${slug} and preview_name = ${previewName}`
+function isOf({ slug, previewName }: SubjectOrSite) {
+  const isOfSite = sql<boolean>`slug = ${slug}`
+  return previewName === undefined ? isOfSite : sql<boolean>`${isOfSite} and preview_name = ${previewName}`
 }
 
 function isOfEndedKey(accountId: string) {
