@@ -43,7 +43,8 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
     <section class="stack tight" aria-label="Decision">
       <p class="choices">
         <span class="quiet small">Version {shortId(versionId)}</span>
-        <VerdictBadge decision={verdict} />
+        {verdict === 'approved' && <Badge tone="good">Approved</Badge>}
+        {verdict === 'changes-requested' && <Badge tone="warn">Changes requested</Badge>}
       </p>
       {!last && verdict !== 'none' && <p class="small">In another review, for the same content.</p>}
       {last && <Decision {...last} />}
@@ -88,14 +89,5 @@ function Decision({ author, createdAt, note }: ReviewDecision) {
         </>
       )}
     </p>
-  )
-}
-
-export function VerdictBadge({ decision }: { decision: Review['decision'] }) {
-  if (decision === 'none') return null
-  return decision === 'approved' ? (
-    <Badge tone="good">Approved</Badge>
-  ) : (
-    <Badge tone="warn">Changes requested</Badge>
   )
 }

@@ -58,54 +58,53 @@ export function openPort(frame: HTMLIFrameElement, receive: (message: FromFrame)
   return { send: (message) => port1.postMessage(message), close: () => port1.close() }
 }
 
+/** Undefined for a value that the field cannot have. */
+type Read = (value: unknown) => unknown
+
+const textOf =
+  (max: number): Read =>
+  (value) =>
+    typeof value === 'string' && value.length <= max ? value : undefined
+const readId = textOf(ID_LENGTH)
+const readIds: Read = (value) =>
+  Array.isArray(value) && value.length <= MAX_THREADS && value.every(readId) ? value : undefined
+const readSize: Read = (value) =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 100_000 ? value : undefined
+
+const PLACE: Record<keyof ReviewPlace, Read> = {
+  path: textOf(MAX_PATH_LENGTH),
+  selector: textOf(MAX_SELECTOR_LENGTH),
+  text: textOf(MAX_PLACE_TEXT_LENGTH),
+  before: textOf(MAX_NEIGHBOUR_LENGTH),
+  after: textOf(MAX_NEIGHBOUR_LENGTH),
+  width: readSize,
+  height: readSize,
+}
+
+/** The fields of each message. */
+const MESSAGES: Record<FromFrame['type'], Record<string, Read>> = {
+  ready: { path: PLACE.path },
+  place: { place: (value) => readFields(value, PLACE) },
+  placed: { placed: readIds, missing: readIds },
+  open: { id: readId },
+  link: { isOfSite: (value) => value === true },
+  cancel: {},
+}
+
 /** Undefined for what is no message of the script, or beyond a bound. */
 export function readMessage(data: unknown): FromFrame | undefined {
-  if (!isRecord(data)) return undefined
-  switch (data.type) {
-    case 'ready':
-      return isText(data.path, MAX_PATH_LENGTH) ? { type: 'ready', path: data.path } : undefined
-    case 'open':
-      return isText(data.id, ID_LENGTH) ? { type: 'open', id: data.id } : undefined
-    case 'link':
-      return { type: 'link', isOfSite: data.isOfSite === true }
-    case 'cancel':
-      return { type: 'cancel' }
-    case 'placed': {
-      const { placed, missing } = data
-      return areIds(placed) && areIds(missing) ? { type: 'placed', placed, missing } : undefined
-    }
-    case 'place':
-      return readPlace(data.place)
-  }
-  return undefined
+  const { type } = (data ?? {}) as { type?: unknown }
+  if (typeof type !== 'string' || !Object.hasOwn(MESSAGES, type)) return undefined
+  const fields = readFields(data, MESSAGES[type as FromFrame['type']])
+  return fields && ({ type, ...fields } as FromFrame)
 }
 
-function readPlace(place: unknown): FromFrame | undefined {
-  if (!isRecord(place)) return undefined
-  const { path, selector, text, before, after, width, height } = place
-  if (!isText(path, MAX_PATH_LENGTH) || !isText(selector, MAX_SELECTOR_LENGTH)) return undefined
-  if (
-    !isText(text, MAX_PLACE_TEXT_LENGTH) ||
-    !isText(before, MAX_NEIGHBOUR_LENGTH) ||
-    !isText(after, MAX_NEIGHBOUR_LENGTH)
-  )
-    return undefined
-  if (!isSize(width) || !isSize(height)) return undefined
-  return { type: 'place', place: { path, selector, text, before, after, width, height } }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}
-
-function isText(value: unknown, max: number): value is string {
-  return typeof value === 'string' && value.length <= max
-}
-
-function isSize(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 100_000
-}
-
-function areIds(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length <= MAX_THREADS && value.every((id) => isText(id, ID_LENGTH))
+/** These fields of an object, and no others. */
+function readFields(value: unknown, fields: Record<string, Read>): object | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const read = Object.keys(fields).map((name) => [
+    name,
+    fields[name]!((value as Record<string, unknown>)[name]),
+  ])
+  return read.some(([, field]) => field === undefined) ? undefined : Object.fromEntries(read)
 }

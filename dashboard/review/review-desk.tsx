@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SiteReview } from '../../client/sdk/slipway.ts'
 import type {
   Review,
   ReviewDecision,
@@ -22,7 +21,7 @@ import { DecisionPanel } from './decision-panel.tsx'
 import type { FromFrame, Mark } from './port.ts'
 import { ReviewFrame } from './review-frame.tsx'
 import { hasReply, ThreadCard } from './thread-card.tsx'
-import { type FollowedReview, withThread } from './use-review.ts'
+import type { FollowedReview } from './use-review.ts'
 
 const WIDTHS = [
   ['Fit', undefined],
@@ -44,9 +43,6 @@ const [GESTURE, GESTURE_HELP] = matchMedia('(pointer: coarse)').matches
 const LINK_OUT =
   'This link does not open in a review. It leads to another site, to a download or to another program.'
 
-/** Errors after which only another link, session or version continues the review. */
-const ENDS = /^(?:NOT_FOUND|UNAUTHORIZED|SITE_\w+)$/
-
 /** Of places, for a version on screen. */
 const MAX_REPORTS = 50
 
@@ -56,7 +52,7 @@ export function ReviewDesk({ review }: { review: FollowedReview }) {
   const [chosen, show] = useState<Pick<Review, 'versionId' | 'frame'> | undefined>(undefined)
   // Another version begins with the same page.
   const page = useRef('/')
-  const { api, value, error, reload, set } = review
+  const { value, error, reload } = review
   const first = useRef(value)
   first.current ??= value
   const shown = chosen ?? first.current
@@ -94,42 +90,26 @@ export function ReviewDesk({ review }: { review: FollowedReview }) {
           </p>
         </Notice>
       )}
-      <Desk
-        key={shown.versionId}
-        api={api}
-        review={value}
-        shown={shown}
-        isOver={error !== undefined && ENDS.test(error.code)}
-        start={page.current}
-        onPage={(path) => {
-          page.current = path
-        }}
-        onThread={(thread) => set((known) => withThread(known, thread))}
-        onReload={reload}
-        onFrameEnded={() => api.get().then(show, reload)}
-      />
+      <Desk key={shown.versionId} followed={review} review={value} {...{ shown, page, show }} />
     </>
   )
 }
 
 interface DeskProps {
-  api: SiteReview
+  followed: FollowedReview
   review: Review
   shown: Pick<Review, 'versionId' | 'frame'>
-  isOver: boolean
-  /** The path of the page to begin with. */
-  start: string
-  onThread: (thread: ReviewThread) => void
-  onReload: () => void
-  onPage: (path: string) => void
-  onFrameEnded: () => Promise<void>
+  /** The path of the page that was shown last. */
+  page: { current: string }
+  show: (shown: Review) => void
 }
 
 /** What a reviewer does with the version on screen. */
 function useDesk(props: DeskProps) {
-  const { api, review, shown, isOver, start, onThread, onReload, onPage, onFrameEnded } = props
-  const [requested, request] = useState({ path: start, count: 0 })
-  const [path, setPath] = useState(start)
+  const { followed, review, shown, page, show } = props
+  const { api, isOver, reload, put } = followed
+  const [requested, request] = useState({ path: page.current, count: 0 })
+  const [path, setPath] = useState(page.current)
   const [commenting, setCommenting] = useState(false)
   const comment = useComment(review)
   const [selected, select] = useState<{ id: string; count: number } | undefined>(undefined)
@@ -144,14 +124,14 @@ function useDesk(props: DeskProps) {
     if (thread.place.path !== path) request(({ count }) => ({ path: thread.place.path, count: count + 1 }))
   }
   const back = async () => {
-    await onFrameEnded()
+    await api.get().then(show, reload)
     request(({ count }) => ({ path, count: count + 1 }))
   }
   const receive = (message: FromFrame) => {
     if (message.type === 'ready') {
       script.confirm()
       setPath(message.path)
-      onPage(message.path)
+      page.current = message.path
     } else if (message.type === 'place') {
       // The page can send places whenever it wants to.
       if (!commenting) return
@@ -168,16 +148,16 @@ function useDesk(props: DeskProps) {
   }
   const add = async (text: string) => {
     const thread = await api.createThread({ versionId, place: comment.place!, text, ...named })
-    onThread(thread)
+    put(thread)
     select({ id: thread.id, count: 1 })
     comment.put(undefined)
     setFilter('open')
   }
   const change = async (thread: ReviewThread, given: ThreadChange) =>
-    onThread(await api.addToThread(thread.id, { ...given, ...named }))
+    put(await api.addToThread(thread.id, { ...given, ...named }))
   const decide = async (decision: ReviewDecision['decision'], note: string) => {
     await api.decide({ decision, versionId, ...named, ...(note !== '' && { note }) })
-    onReload()
+    reload()
   }
   const canWrite = !isOver && (review.role !== 'guest' || guestName !== '')
   return {
@@ -187,7 +167,7 @@ function useDesk(props: DeskProps) {
 }
 
 function Desk(props: DeskProps) {
-  const { review, shown, isOver } = props
+  const { followed, review, shown } = props
   const desk = useDesk(props)
   const { path, commenting, comment, selected, canWrite, requested } = desk
   const commentOnPage = () => desk.receive({ type: 'place', place: wholePage(path, frame.current!) })
@@ -213,7 +193,14 @@ function Desk(props: DeskProps) {
           </span>
         </div>
         <Silence script={desk.script} onBack={desk.back} />
-        {commenting && <CommentHelp onWholePage={commentOnPage} />}
+        {commenting && (
+          <p class="choices small">
+            {GESTURE_HELP}
+            <Button variant="link" onClick={commentOnPage}>
+              Comment on the whole page
+            </Button>
+          </p>
+        )}
         <ReviewFrame
           src={pageUrl(shown.frame.url, requested.path)}
           visit={requested.count}
@@ -226,7 +213,7 @@ function Desk(props: DeskProps) {
       </div>
       <aside class="stack review-side" aria-label="Comments and decision">
         <DecisionPanel {...{ review, canWrite, versionId: shown.versionId }} onDecide={desk.decide} />
-        {isOver && <p>You can no longer comment here. Your text stays until you leave the page.</p>}
+        {followed.isOver && <p>You can no longer comment here. Your text stays until you leave the page.</p>}
         {comment.place && <Composer {...{ comment, canWrite }} onSend={desk.add} />}
         <ThreadList
           {...{ review, labels, canWrite, filter: desk.filter, selectedId: selected?.id }}
@@ -239,14 +226,14 @@ function Desk(props: DeskProps) {
   )
 }
 
-interface MarkOptions {
-  path: string
-  labels: ReadonlyMap<string, string>
-  selectedId: string | undefined
-}
+/** By the ids of threads. */
+type Labels = ReadonlyMap<string, string>
 
 /** The open threads of a page, and the one that is selected. */
-function marksOf(threads: readonly ReviewThread[], { path, labels, selectedId }: MarkOptions): Mark[] {
+function marksOf(
+  threads: readonly ReviewThread[],
+  { path, labels, selectedId }: { path: string; labels: Labels; selectedId: string | undefined },
+): Mark[] {
   return threads
     .filter(({ id, status, place }) => place.path === path && (status === 'open' || id === selectedId))
     .map(({ id, place: { selector, text, before, after } }) => {
@@ -267,17 +254,6 @@ function GuestName() {
         onWrite={rememberName}
       />
     </div>
-  )
-}
-
-function CommentHelp({ onWholePage }: { onWholePage: () => void }) {
-  return (
-    <p class="choices small">
-      {GESTURE_HELP}
-      <Button variant="link" onClick={onWholePage}>
-        Comment on the whole page
-      </Button>
-    </p>
   )
 }
 
@@ -342,26 +318,18 @@ function usePlacementReports(props: DeskProps) {
     if (reports.isSending) return
     reports.isSending = true
     while (reports.next && reports.left > 0) {
-      const { api, review, shown, onReload } = latest.current
-      const { placed, missing } = findChanges(reports.next, review.threads, path)
+      const { followed, review, shown } = latest.current
+      const ofPage = review.threads.filter(({ place }) => place.path === path)
+      const known = new Map(ofPage.map(({ id, outdated }) => [id, outdated]))
+      const placed = reports.next.placed.filter((id) => known.get(id) === true)
+      const missing = reports.next.missing.filter((id) => known.get(id) === false)
       reports.next = undefined
       if (review.versionId !== shown.versionId || placed.length + missing.length === 0) continue
       reports.left--
-      await api
-        .reportPlacements({ versionId: shown.versionId, placed, missing })
-        .then(onReload, () => undefined)
+      const report = { versionId: shown.versionId, placed, missing }
+      await followed.api.reportPlacements(report).then(followed.reload, () => undefined)
     }
     reports.isSending = false
-  }
-}
-
-function findChanges({ placed, missing }: Placements, threads: readonly ReviewThread[], path: string) {
-  const known = new Map(
-    threads.filter(({ place }) => place.path === path).map(({ id, outdated }) => [id, outdated]),
-  )
-  return {
-    placed: placed.filter((id) => known.get(id) === true),
-    missing: missing.filter((id) => known.get(id) === false),
   }
 }
 
@@ -419,7 +387,7 @@ function Composer({ comment: { place, text, write, put }, canWrite, onSend }: Co
     if (text === '') box.current?.focus()
   }, [])
   return (
-    <form class="stack tight composer" onSubmit={handleSubmit(send)}>
+    <form class="panel composer stack tight" onSubmit={handleSubmit(send)}>
       {place?.text && (
         <p class="quote small">
           <bdi>{place.text}</bdi>
@@ -444,7 +412,7 @@ function filterOf({ status, outdated }: ReviewThread): Filter {
 interface ThreadListProps {
   review: Review
   filter: Filter
-  labels: ReadonlyMap<string, string>
+  labels: Labels
   canWrite: boolean
   selectedId: string | undefined
   onFilter: (filter: Filter) => void
@@ -478,7 +446,7 @@ function ThreadList(props: ThreadListProps) {
           <h3 class="small page-path">
             <bdi>{path}</bdi>
           </h3>
-          <ul class="plain-list threads" aria-label={`Comments on ${path}`}>
+          <ul class="plain-list stack tight" aria-label={`Comments on ${path}`}>
             {threads.map((thread) => (
               <ThreadCard
                 key={thread.id}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteReview } from '../../client/sdk/slipway.ts'
-import type { Review } from '../../protocol/api/reviews.schema.ts'
+import type { Review, ReviewLink } from '../../protocol/api/reviews.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { useAction } from '../api/action.ts'
 import { type Resource, useResource } from '../api/resource.ts'
@@ -114,7 +114,7 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
         </div>
       )}
       {links.length > 0 && (
-        <ul class="plain-list stack tight review-links" aria-label="Review links">
+        <ul class="plain-list stack tight" aria-label="Review links">
           {links.map((link) => (
             <LinkRow key={link.id} link={link} onRevoke={() => revoke(link.id)} />
           ))}
@@ -124,14 +124,10 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
   )
 }
 
-interface LinkRowProps {
-  link: NonNullable<Review['links']>[number]
-  onRevoke: () => unknown
-}
-
-function LinkRow({ link: { id, audience, createdBy, createdAt, expiresAt }, onRevoke }: LinkRowProps) {
+function LinkRow({ link, onRevoke }: { link: ReviewLink; onRevoke: () => unknown }) {
+  const { id, audience, createdBy, createdAt, expiresAt } = link
   return (
-    <li class="choices">
+    <li class="panel-head">
       <span>
         {audience === 'anyone' ? 'Anyone with the link' : 'Collaborators'}
         <span class="quiet small">

@@ -39,7 +39,7 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
   })
   const turn = useAction(() => onChange({ status: status === 'open' ? 'resolved' : 'open' }))
   return (
-    <li ref={card} tabIndex={-1} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>
+    <li ref={card} tabIndex={-1} class="panel thread stack tight" aria-current={isSelected || undefined}>
       <div class="panel-head">
         <span class="choices">
           <Button variant="link" label={`Show comment ${label}`} onClick={onSelect}>

@@ -7,12 +7,18 @@ import { type Resource, useResource } from '../api/resource.ts'
 /** Minimum pause after a failure. */
 const RETRY_DELAY_MS = 5000
 
+/** Errors after which only another link, session or version continues the review. */
+const ENDS = /^(?:NOT_FOUND|UNAUTHORIZED|SITE_\w+)$/
+
 /** Errors that tell nothing about who may see the review. */
 const TEMPORARY = /^(?:NETWORK|RATE_LIMITED|UNAVAILABLE|INTERNAL)$/
 
 export interface FollowedReview extends Resource<Review> {
   /** Of a known review. */
   api: SiteReview
+  isOver: boolean
+  /** Adds a thread, or replaces it. */
+  put(thread: ReviewThread): void
 }
 
 /** A review, and what others add to it while the page is visible, from its first response and after each retry. */
@@ -29,23 +35,21 @@ export function useReview(
   const { current: value } = last
   const api = value && apiOf(value)
   const isFollowed = value !== undefined && !error && !loading
-  const revision = useRef<string | undefined>(undefined)
-  revision.current = value?.revision
   const overAt = useRef(0)
   useEffect(() => {
     if (!isFollowed) return
     const listening = new AbortController()
     const { signal } = listening
     const follow = async () => {
+      let known = value.revision
       while (!signal.aborted) {
         if (document.visibilityState === 'hidden') await nextEvent(document, 'visibilitychange', signal)
         try {
-          const known = revision.current!
           if ((await api!.wait(known, signal)).revision === known) continue
-          const value = await api!.get()
+          const current = await api!.get()
           if (signal.aborted) return
-          review.set(value)
-          revision.current = value.revision
+          review.set(current)
+          known = current.revision
         } catch (error) {
           if (signal.aborted) return
           const isOver = !mayPass(error)
@@ -63,7 +67,8 @@ export function useReview(
     void follow()
     return () => listening.abort()
   }, [key, isFollowed])
-  return { ...review, value, api: api! }
+  const put = (thread: ReviewThread) => review.set((known) => withThread(known, thread))
+  return { ...review, value, api: api!, put, isOver: ENDS.test(error?.code ?? '') }
 }
 
 function nextEvent(target: EventTarget, name: string, signal: AbortSignal): Promise<void> {
@@ -73,8 +78,7 @@ function nextEvent(target: EventTarget, name: string, signal: AbortSignal): Prom
   })
 }
 
-/** The review with a thread as it is now. */
-export function withThread(review: Review, thread: ReviewThread): Review {
+function withThread(review: Review, thread: ReviewThread): Review {
   const others = review.threads.filter(({ id }) => id !== thread.id)
   const threads = [...others, thread].sort((one, other) => (one.id < other.id ? 1 : -1))
   return { ...review, threads }

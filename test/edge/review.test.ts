@@ -158,7 +158,7 @@ describe('the frame of a review', () => {
         const [port] = event.ports
         if (!port) return
         globalThis.port = port
-        const lie = (text) => port.postMessage({ type: 'place', place: { path: '/', selector: 'p', text, before: '', after: '', width: 1, height: 1 } })
+        const lie = (text) => port.postMessage({ type: 'place', place: { path: '/', selector: 'p', text, before: '', after: '', width: 1, height: 1, more: 'x' } })
         port.addEventListener('message', ({ data }) => {
           seen.push(JSON.stringify(data))
           if (data.type === 'mode') lie(data.commenting ? '<b>a lie</b>' : 'a place that was not requested')
@@ -198,7 +198,9 @@ describe('the frame of a review', () => {
       `for (let count = 0; count < 2000; count++) port.postMessage({ type: 'ready', path: '/' })`,
     )
     await page.getByLabel('Comment', { exact: true }).fill('A comment')
+    const sending = page.waitForRequest((request) => request.url().endsWith('/threads'))
     await page.getByRole('button', { name: 'Add comment' }).click()
+    assert.deepEqual(Object.keys((await sending).postDataJSON().place), Object.keys(place))
     await page.getByText('A comment', { exact: true }).waitFor()
     const seen: string[] = await frame.evaluate('seen')
     assert.doesNotMatch(seen.join(), /secret|Secret|Guest|token/)
