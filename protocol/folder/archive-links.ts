@@ -39,6 +39,9 @@ const MAX_HOPS = 40
  */
 const MAX_STEPS = 40_000
 
+/** Names of the path so far, which each lookup joins, that take as long as the rest of a step. */
+const NAMES_PER_STEP = 32
+
 /**
  * The files that the links of an archive stand for: copies of what a hard link names, and what symbolic links that stay
  * inside lead to, as a client publishes the unpacked folder. Hard links to a file of `leftOut` are copies of it as well:
@@ -118,7 +121,7 @@ class LinkResolver {
     const real: string[] = []
     for (let hops = 0; rest.length > 0; ) {
       const name = rest.shift()!
-      this.#count()
+      this.#count(1 + real.length / NAMES_PER_STEP)
       if (name === '' || name === '.') continue
       if (name === '..') {
         if (real.pop() === undefined) return undefined
@@ -134,7 +137,8 @@ class LinkResolver {
     return real.join('/')
   }
 
-  #count(): void {
-    if (++this.#steps > MAX_STEPS) throw new TooManyLinksError()
+  #count(steps = 1): void {
+    this.#steps += steps
+    if (this.#steps > MAX_STEPS) throw new TooManyLinksError()
   }
 }

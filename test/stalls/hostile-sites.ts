@@ -131,6 +131,7 @@ const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a tar of links through each other', () => tarOf(950, (n) => linkPart(n, `${'../x/'.repeat(12)}${n + 1}`))],
   ['a tar of links to a folder', () => tarOf(900, (n) => n < 450 ? tarPart({ name: `d/${n}.txt` }) : linkPart(n, '../d'))],
   ['a tar of many links with deep targets', () => tarOf(20_000, (n) => linkPart(n, `${'a/'.repeat(45)}${n}`))],
+  ['a tar of links in a deep folder with deep targets', () => tarOf(79, (n) => linkPart(n, `${'漢/'.repeat(249)}b`, 'a/'.repeat(245)))],
   ['a tar with a rule that matches in many ways', () => Buffer.concat([tarPart({ name: '.slipwayignore', data: Buffer.from(`${'*a'.repeat(250)}*b`) }), tarOf(900, longPart)])],
   ['a tar of attributes', () => tarOf(1, (n) => paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))))],
 ]
@@ -139,8 +140,9 @@ function longPart(number: number): Buffer {
   return Buffer.concat([paxPart({ path: `${'a'.repeat(240)}${number}b` }), tarPart({})])
 }
 
-function linkPart(number: number, linkName: string): Buffer {
-  return tarPart({ name: `x/${number}`, type: '2', linkName, data: Buffer.alloc(0) })
+function linkPart(number: number, linkName: string, folder = 'x/'): Buffer {
+  const long = paxPart({ path: `${folder}${number}`, linkpath: linkName })
+  return Buffer.concat([long, tarPart({ type: '2', data: Buffer.alloc(0) })])
 }
 
 function tarOf(count: number, part: (number: number) => Buffer): Buffer {
