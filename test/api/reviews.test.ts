@@ -275,15 +275,28 @@ describe('a review', () => {
     })
 
   test('is closed to holders of links while its site is suspended, without the reason, and after its end', async () => {
-    const { slug, review } = await reviewed()
+    const { slug, versionId, review, begin } = await reviewed()
     const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
     await suspensions.changeSite(COMMAND_LINE, slug, { reason: 'a secret reason' })
     const { message, details } = await expectFailure(guest.get(), 'SITE_SUSPENDED')
     assert.doesNotMatch(message + JSON.stringify(details ?? ''), /secret/)
     await suspensions.changeSite(COMMAND_LINE, slug)
     await guest.get()
+    await begin()
+    await review.decide({ decision: 'approved', versionId })
+    const read = () => {
+      const { reviews } = store.read
+      const subject = { slug, previewName: 'spring' }
+      return Promise.all([reviews.threads(subject), reviews.links(subject), reviews.decisions(subject, 1)])
+    }
     await owner.client.delete(slug)
     await expectFailure(guest.get(), 'NOT_FOUND')
+    assert.deepEqual(
+      (await read()).map(({ length }) => length),
+      [1, 1, 1],
+    )
+    await owner.client.delete(slug, { permanent: true })
+    assert.deepEqual(await read(), [[], [], []], 'nothing is left of a site that is deleted for good')
     const brief = await reviewed()
     const { reviewToken } = await linked(brief.review)
     await owner.client.setMetadata(brief.slug, { ttlSeconds: 3600 })

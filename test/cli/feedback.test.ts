@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Slipway } from '../../client/sdk/slipway.ts'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { MAX_REVIEW_LINKS } from '../../protocol/api/reviews.ts'
 import type { Reply } from './fake-server.ts'
 import { useRealService } from './real-cli.ts'
@@ -53,6 +54,9 @@ describe('the review of a preview', () => {
       ['resolved', ['Too small', 'It is larger now']],
     )
     assert.match((await feedback()).stderr, /No open threads.*0 open threads, 1 resolved/s)
+    assert.match((await feedback('reopen', id)).stderr, /Reopened/)
+    assert.equal((await guest.get()).counts.open, 1)
+    assert.equal((await feedback('resolve', id)).code, 0)
     assert.equal(JSON.parse((await feedback('--status', 'resolved', '--json')).stdout).threads.length, 1)
     for (const args of [['reply', id], ['resolve'], ['resolve', 'x'], ['--status', 'x']])
       assert.equal((await feedback(...args)).code, 2, args.join(' '))
@@ -75,6 +79,11 @@ describe('the review of a preview', () => {
       assert.equal(error, code === 8 ? 'CHANGES_REQUESTED' : undefined)
       assert.equal((details ?? review).threads[0].comments[0].text, 'Too small')
     }
+    await fixture.owner.setMetadata(fixture.slug, { requireApproval: 'collaborators' })
+    const approved = await feedback('--wait', '--json')
+    assert.deepEqual([approved.code, JSON.parse(approved.stdout).decided.author.role], [0, 'guest'])
+    const promotion = fixture.owner.promote(fixture.slug, 'spring')
+    await assert.rejects(promotion, (error) => isSlipwayError(error, 'APPROVAL_REQUIRED'))
     await fixture.cli.run(['publish', 'site', '--preview', 'autumn', '--review'])
     const autumn = fixture.owner.review(fixture.slug, 'autumn')
     await autumn.decide({ decision: 'changes-requested', versionId: (await autumn.get()).versionId })

@@ -4,7 +4,7 @@ import { extendPolicies } from '../../server/edge/review.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { openBrowser } from '../support/browser.ts'
-import { getUrl, sendRequest } from '../support/http-client.ts'
+import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 
@@ -86,6 +86,12 @@ describe('the frame of a review', () => {
     assert.equal((await get(last)).status, 200)
     service.clock.now += 31 * MINUTE_MS
     assert.equal((await get(last)).status, 404, 'after 30 minutes')
+    const ofVersion = await getFrame()
+    const { versionId } = await review.get()
+    await client.publish({ slug, files: toFiles({ 'index.html': 'another version' }) })
+    assert.equal((await get(ofVersion)).status, 200, 'while another version is live')
+    await client.deleteVersion(slug, versionId)
+    assert.notEqual((await get(ofVersion)).status, 200, 'after the version was deleted')
   })
 
   // The hash, or the URL where a hash would end what the site allows.
@@ -175,7 +181,7 @@ describe('the frame of a review', () => {
         try { tried.push(String(attempt())) } catch ({ name }) { tried.push(name) }
       Object.assign(globalThis, { seen, tried })
     </script><p>a page</p>`
-    const { review, grant } = await startSite('/*\n  X-A: 1\n', `<!doctype html>${attack}`)
+    const { slug, review, grant } = await startSite('/*\n  X-A: 1\n', `<!doctype html>${attack}`)
     const { versionId } = await review.get()
     const place = { path: '/', selector: 'p', text: 'a page', before: '', after: '', width: 9, height: 9 }
     await review.createThread({ versionId, place, text: 'secret words', name: 'Secret Name' })
@@ -206,14 +212,27 @@ describe('the frame of a review', () => {
     assert.doesNotMatch(seen.join(), /secret|Secret|Guest|token/)
     assert.ok(seen.length < 500, `a flood ends the connection: ${seen.length} messages`)
     assert.ok(reports <= 2, `${reports} reports of one change`)
+    const send = (call: string, body: object, options: object) => {
+      const init = { method: 'POST', credentials: 'include', body: JSON.stringify(body), ...options }
+      const sent = `fetch('${origin}/api/v1/publish/${slug}/review/${call}', ${JSON.stringify(init)})`
+      return frame.evaluate(`${sent}.then(({ type }) => type, ({ name }) => name)`)
+    }
+    const decided = { decision: 'approved', versionId, name: 'Guest Name' }
+    const json = { headers: { 'Content-Type': 'application/json' } }
+    const forged = { versionId, place, text: 'forged', name: 'Guest Name' }
+    for (const [call, body] of [
+      ['decisions', decided],
+      ['threads', forged],
+    ] as const) {
+      assert.equal(await send(call, body, json), 'TypeError', 'a browser asks the service first')
+      assert.equal(await send(call, body, { mode: 'no-cors' }), 'opaque')
+    }
     const { decision, threads } = await review.get()
     assert.deepEqual([decision, threads.map(({ status }) => status)], ['none', ['open', 'open']])
     assert.deepEqual(await frame.evaluate('tried'), ['SecurityError', 'SecurityError', 'null'])
-    const forged = `fetch('${new URL(url).origin}/api/v1/me', { method: 'PATCH', credentials: 'include' })`
-    assert.equal(await frame.evaluate(`${forged}.then(() => 'read', ({ name }) => name)`), 'TypeError')
-    const kept = frame.url()
-    assert.equal((await getUrl(kept)).status, 200)
+    const again = () => frame.evaluate('fetch(location.href).then(({ status }) => status)')
+    assert.equal(await again(), 200)
     for (const { id } of (await review.get()).links!) await review.revokeLink(id)
-    assert.equal((await getUrl(kept)).status, 404, 'a page cannot keep its grant')
+    assert.equal(await again(), 404, 'a page cannot keep its grant')
   })
 })

@@ -153,6 +153,11 @@ describe('the GitHub Action', () => {
       github.comments[1]!.body,
       /\| Review \| 1 open comment \|\n\| Commit \| ec26c3e \|\n\| Job \| \[run 1\]\(https:.*\/32291736541\) \|/,
     )
+    const review = client.review(site, name)
+    await review.decide({ decision: 'approved', versionId: (await review.get()).versionId })
+    const page = await readPage(url)
+    await runJob(site, page, { event: 'pull request synchronized' })
+    assert.match(github.comments[1]!.body, /\| Review \| approved, 1 open comment \|/)
     const queued = await runJob(site, 'merged', { event: 'merge queue' })
     assert.equal(await readPage(queued.outputs['preview-url'] ?? ''), 'merged', queued.log)
     assert.equal(await readPage(siteUrl), 'live')

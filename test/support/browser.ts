@@ -300,11 +300,21 @@ export class BrowserUser implements AsyncDisposable {
     ])
   }
 
-  async #checkViewports(findFaults: (viewport: Viewport) => Promise<string[]>): Promise<void> {
+  /** WCAG 2.2 AA with axe, and `assertReadable`, in every viewport and color scheme. */
+  async assertAccessibleInEveryVariant(): Promise<void> {
+    const rules = { ...AXE_RULES, rules: {} }
+    const findFaults = async () => [...(await this.page.evaluate(faults)), ...(await this.#violations(rules))]
+    await this.#checkViewports(findFaults, VIEWPORTS)
+  }
+
+  async #checkViewports(
+    findFaults: (viewport: Viewport) => Promise<string[]>,
+    viewports = CHECKED_VIEWPORTS,
+  ): Promise<void> {
     const { page } = this
     const before = page.viewportSize()!
     const found: string[] = []
-    for (const one of CHECKED_VIEWPORTS) {
+    for (const one of viewports) {
       await page.setViewportSize(one.viewport)
       await page.emulateMedia({ colorScheme: one.colorScheme })
       await page.evaluate(settleLayout, one.viewport.width)
