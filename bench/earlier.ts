@@ -95,7 +95,10 @@ async function measure({ server, content, site }: Side): Promise<Costs> {
 }
 
 /** Milliseconds of CPU of a process and by the clock. */
-async function cost(pid: number, work: () => Promise<unknown>): Promise<{ cpu: number; time: number }> {
+export async function cost(
+  pid: number,
+  work: () => Promise<unknown>,
+): Promise<{ cpu: number; time: number }> {
   const [before, startedAt] = [threadSeconds(pid), performance.now()]
   await work()
   const time = performance.now() - startedAt

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { besidePublishers } from './beside-publishers.ts'
 import { comparing } from './compare.ts'
 import { dashboard } from './dashboard/dashboard.ts'
+import { review } from './dashboard/review.ts'
 import { earlier } from './earlier.ts'
 import { type Figure, type Report, table } from './figures.ts'
 import { costs } from './fleet/costs.ts'
@@ -25,6 +26,7 @@ import { markersOf, PERFORMANCE_PAGE, replaceBlock, summary } from './page.ts'
 import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
 import { reports } from './reports.ts'
+import { scannedPublishes } from './scanned-publishes.ts'
 import { secrets } from './secrets.ts'
 import { ROOT } from './server-process.ts'
 import { overload } from './serving/overload.ts'
@@ -41,6 +43,7 @@ const MEASUREMENTS = [
   comparing,
   earlier,
   secrets,
+  scannedPublishes,
   watching,
   programs,
   memory,
@@ -57,6 +60,7 @@ const MEASUREMENTS = [
   visits,
   metrics,
   dashboard,
+  review,
   s3,
   engines,
   large,

@@ -27,6 +27,7 @@ export interface Site {
 const TYPES = {
   html: 'text/html; charset=utf-8',
   txt: 'text/plain; charset=utf-8',
+  pem: 'application/x-pem-file',
   bin: 'application/octet-stream',
 }
 

@@ -3,11 +3,11 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { program } from '../../scripts/program.mjs'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
-import { newestCode } from '../../test/support/service.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
 import { command, writeSite } from '../publish.ts'
 import { makeContent } from '../publish-flow.ts'
 import { scratchFolder, startServer } from '../server-process.ts'
+import { signIn } from '../watch.ts'
 
 const FILES = 1000
 const BYTES = 10_240
@@ -22,17 +22,15 @@ export const dashboard: Measurement = {
   missing: () => whatIsMissing('chromium'),
   async run({ quick }) {
     await using scratch = await scratchFolder()
-    await using server = await startServer(join(scratch.path, 'data'))
-    await using browser = await chromium.launch({
-      executablePath: program('chromium-headless-shell')!,
-      chromiumSandbox: false,
-      args: ['--disable-gpu', '--disable-background-networking'],
-    })
+    const data = join(scratch.path, 'data')
+    await using server = await startServer(data)
+    await using browser = await openChromium()
     const [dropped, commanded]: [number[], number[]] = [[], []]
     const rounds = quick ? 3 : 9
     // Before much is published, so that background precompression does not slow the phone.
     const front = await onPhone(browser, rounds, server.baseUrl, '.drop-box button')
-    const link = await startReview(join(scratch.path, 'data'), server.baseUrl)
+    const key = await signIn(server.baseUrl, data)
+    const link = await startReview(new Slipway({ baseUrl: server.baseUrl, key }))
     const review = await onPhone(browser, rounds, link, '.review-desk [role=toolbar] button:enabled')
     for (let round = 0; round <= rounds; round++) {
       const folders = ['command', 'browser'].map((who) => join(scratch.path, `${who}-${round}`, 'site'))
@@ -53,6 +51,14 @@ export const dashboard: Measurement = {
       figure('the page of a review is usable, on a slow phone', 'ms', review, 1000),
     ]
   },
+}
+
+export function openChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: program('chromium-headless-shell')!,
+    chromiumSandbox: false,
+    args: ['--disable-gpu', '--disable-background-networking'],
+  })
 }
 
 function figures(dropped: number[], commanded: number[]): Figure[] {
@@ -88,12 +94,7 @@ function watchDrop(): void {
 }
 
 /** Publishes a page with a comment; returns the link of its review. */
-async function startReview(data: string, baseUrl: string): Promise<string> {
-  const email = 'owner@example.com'
-  const anonymous = new Slipway({ baseUrl })
-  await anonymous.requestCode(email)
-  const { apiKey: key } = await anonymous.verifyCode(email, await newestCode(join(data, 'mail'), email))
-  const owner = new Slipway({ baseUrl, key })
+export async function startReview(owner: Slipway): Promise<string> {
   const files = [{ path: 'index.html', content: '<!doctype html><title>Menu</title><button>Order</button>' }]
   const { slug, versionId } = await owner.publishContents({ files })
   const place = {
