@@ -296,7 +296,7 @@ describe('a review', () => {
       [1, 1, 1],
     )
     await owner.client.delete(slug, { permanent: true })
-    assert.deepEqual(await read(), [[], [], []], 'nothing is left of a site that is deleted for good')
+    assert.deepEqual(await read(), [[], [], []], 'nothing is left of a site that is deleted permanently')
     const brief = await reviewed()
     const { reviewToken } = await linked(brief.review)
     await owner.client.setMetadata(brief.slug, { ttlSeconds: 3600 })
