@@ -28,7 +28,7 @@ const TYPES = {
   html: 'text/html; charset=utf-8',
   txt: 'text/plain; charset=utf-8',
   pem: 'application/x-pem-file',
-  bin: 'application/octet-stream',
+  bin: 'application/zip',
 }
 
 const PARALLEL = 16
