@@ -375,7 +375,9 @@ export function compareManifests(
   files: readonly StoredFile[],
 ): Pick<StagedVersion, 'removal' | 'changes'> {
   if (replaced === undefined) return { removal: undefined, changes: undefined }
-  return { removal: findRemoval(replaced, files), changes: countChanges(diffManifests(replaced, files)) }
+  const diff = diffManifests(replaced, files)
+  const removal = diff.removed.length === 0 ? undefined : findRemoval(replaced, files)
+  return { removal, changes: countChanges(diff) }
 }
 
 /** Top level wins over `viewer` (contract, "Publish"). */

@@ -246,6 +246,7 @@ export async function recordFormerFiles(
   const former = (await tx.versions.listFormer(site.slug)).find((one) => one.previewName === previewName)
   const { comparedWith, removed } = next.changes ?? {}
   const isNothingGone = comparedWith === replacedId && removed === 0
+  if (isNothingGone && !former) return
   const replaced = isNothingGone ? [] : ((await tx.versions.findFiles(replacedId)) ?? [])
   const paths = new Set(next.files.map(({ path }) => path))
   const gone = replaced
