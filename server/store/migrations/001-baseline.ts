@@ -163,6 +163,7 @@ const ACCOUNTS = `
   create index oauth_records_by_account on oauth_records (account_id, kind, created_at);
   create index oauth_records_by_expiry on oauth_records (expires_at)`
 
+/** Long columns come last: SQLite reads all pages of a long value to reach the columns behind it. */
 const SITES = `
   create table sites (
     slug text primary key,
@@ -226,9 +227,6 @@ const SITES = `
     published_at bigint,
     last_live_at bigint,
     metadata text not null,
-    files text not null,
-    rules text,
-    warnings text,
     injected_document_hash text,
     is_encoded integer not null default 0,
     published_by text,
@@ -242,7 +240,10 @@ const SITES = `
     preview_name text,
     preview_until bigint,
     live_reload integer not null,
-    published_client text
+    published_client text,
+    warnings text,
+    rules text,
+    files text not null
   );
   create index versions_by_slug on versions (slug, id);
   create index versions_pending on versions (created_at) where state = 'pending';
