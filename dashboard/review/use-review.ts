@@ -35,21 +35,24 @@ export function useReview(
   const { current: value } = last
   const api = value && apiOf(value)
   const isFollowed = value !== undefined && !error && !loading
+  // Of what is shown: a response that was requested earlier may replace a later one.
+  const revision = useRef<string | undefined>(undefined)
+  revision.current = value?.revision
   const overAt = useRef(0)
   useEffect(() => {
     if (!isFollowed) return
     const listening = new AbortController()
     const { signal } = listening
     const follow = async () => {
-      let known = value.revision
       while (!signal.aborted) {
         if (document.visibilityState === 'hidden') await nextEvent(document, 'visibilitychange', signal)
         try {
+          const known = revision.current!
           if ((await api!.wait(known, signal)).revision === known) continue
           const current = await api!.get()
           if (signal.aborted) return
           review.set(current)
-          known = current.revision
+          revision.current = current.revision
         } catch (error) {
           if (signal.aborted) return
           const isOver = !mayPass(error)
