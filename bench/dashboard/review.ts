@@ -97,7 +97,7 @@ function prepare(): void {
 function watchText(text: string): Promise<number> {
   return new Promise((resolve) => {
     new MutationObserver((_, observer) => {
-      if (!document.querySelector('.threads')?.textContent.includes(text)) return
+      if (!document.querySelector('.review-side')?.textContent.includes(text)) return
       observer.disconnect()
       requestAnimationFrame(() => setTimeout(() => resolve(Date.now())))
     }).observe(document, { childList: true, subtree: true })
