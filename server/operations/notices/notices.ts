@@ -47,8 +47,8 @@ const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 /** Events of a kind that are found, and emails that are sent, per run. */
 const NOTICES_PER_RUN = 100
 
-/** After emails to so many domains were deferred, a run ends: the mail server probably accepts no email now. */
-const MAX_DEFERRED_DOMAINS = 3
+/** After so many in a row, a run ends: the mail server probably accepts no email now. */
+const MAX_DEFERRED = 10
 
 /** A row prevents a second email about its event until then. */
 const RETENTION_MS = 90 * DAY_MS
@@ -69,7 +69,7 @@ export class Notices extends Component<NoticesParts> {
     const { clock } = this.parts
     await this.#addNotices(store)
     let sent = 0
-    const deferred = new Set<string>()
+    let deferred = 0
     for (const notice of await store.read.notices.due(clock(), NOTICES_PER_RUN)) {
       const recipient = await this.#claim(notice.id, store)
       if (!recipient) continue
@@ -79,10 +79,10 @@ export class Notices extends Component<NoticesParts> {
           if (outcome === 'done') await notices.update(notice.id, { attempts: 1, dueAt: null })
           await notices.deleteOfAccount(recipient.id)
         })
+      deferred = outcome === 'deferred' ? deferred + 1 : 0
       if (outcome === 'done') sent++
-      else if (outcome === 'deferred') deferred.add(domainOf(notice, recipient))
       // A mail server that does not respond now probably does not accept the next email either.
-      if (outcome === 'failed' || deferred.size === MAX_DEFERRED_DOMAINS) break
+      if (outcome === 'failed' || deferred === MAX_DEFERRED) break
     }
     const before = clock() - RETENTION_MS
     await deleteInSteps(store, ({ notices }) => notices.deleteBefore(before, ROWS_PER_STATEMENT))
@@ -176,7 +176,7 @@ export class Notices extends Component<NoticesParts> {
   async #send({ id, event, attempts }: Notice, { id: account, email }: Recipient): Promise<SendOutcome> {
     const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.parts
     try {
-      const to = addressOf(event, email)
+      const to = event.kind === 'site-shared' ? event.to : email
       const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)
       await mail.send(noticeEmail({ to, event, addresses, branding, unsubscribeUrl, now: clock() }))
       return 'done'
@@ -199,15 +199,6 @@ export class Notices extends Component<NoticesParts> {
       return error instanceof MailDeferredError ? 'deferred' : 'failed'
     }
   }
-}
-
-/** An invitation leads to an address that may have no account. */
-function addressOf(event: NoticeEvent, email: string): string {
-  return event.kind === 'site-shared' ? event.to : email
-}
-
-function domainOf({ event }: Notice, { email }: Recipient): string {
-  return addressOf(event, email).split('@').at(-1)!.toLowerCase()
 }
 
 function mayGet(account: Account, kind: NoticeEvent['kind']): boolean {
