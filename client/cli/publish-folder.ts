@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { join, parse, relative, resolve } from 'node:path'
 import { pluralize } from '../../protocol/format.ts'
 import { type FolderScan, isPrivateFolder, linkTarget } from '../sdk/folder/scan.ts'
@@ -132,17 +132,17 @@ export function assertFolder(
       `To publish the current folder: ${settings.program} publish .`,
     )
   }
-  const [target, top] = [realpathSync.native(folder), realpathSync.native(cwd)]
+  const target = realpathSync.native(folder)
   const isHome = folder === resolve(settings.home) || isSameFolder(target, settings.home)
-  const isPrivate =
-    statSync(target).isDirectory() &&
-    [relative(cwd, folder), relative(top, target)].some((path) => isPrivateFolder(path))
-  if (isHome || isPrivate || target === parse(target).root) {
-    throw new RefusedError(
-      `Refusing to publish ${folder}`,
-      `Name the folder of your site: ${settings.program} publish ./folder`,
-    )
-  }
+  if (isHome || target === parse(target).root || isPrivateFolder(folder, { top: cwd }))
+    throw refusedFolder(settings.program, folder)
+}
+
+export function refusedFolder(program: string, folder: string): RefusedError {
+  return new RefusedError(
+    `Refusing to publish ${folder}`,
+    `Name the folder of your site: ${program} publish ./folder`,
+  )
 }
 
 function isSameFolder(target: string, other: string): boolean {

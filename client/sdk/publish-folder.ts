@@ -1,7 +1,14 @@
 import { resolve } from 'node:path'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { digestAll } from './folder/digest.ts'
-import { type FolderScan, folderProblems, linkTarget, type ScanOptions, scan } from './folder/scan.ts'
+import {
+  type FolderScan,
+  folderProblems,
+  isPrivateFolder,
+  linkTarget,
+  type ScanOptions,
+  scan,
+} from './folder/scan.ts'
 import { exceededLimits } from './limits.ts'
 import type { PublishOptions, PublishResult } from './publish.ts'
 import type { Slipway } from './slipway.ts'
@@ -56,6 +63,8 @@ function scanFolder(path: string, { secrets, merge }: ReadOptions): FolderScan {
   const refused = folderProblems(found)
   if (outside !== undefined)
     refused.push(`${path} is a link to ${outside}, which is outside the folder of the link: name that folder`)
+  if (isPrivateFolder(resolve(path), { secrets }))
+    refused.push(`${path} is the data of a repository or a folder of secrets, or in one`)
   if (found.files.length === 0) refused.push(`${path} has no files to publish`)
   assertPublishable(refused)
   return found

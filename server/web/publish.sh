@@ -45,6 +45,7 @@ main() {
   esac
   CDPATH=
   refuse_links
+  refuse_private
   site=${SLIPWAY_SITE:-}
   case $site in
   *[!a-z0-9-]*) fail 2 'SLIPWAY_SITE must be the name of a site, such as bakery' ;;
@@ -83,6 +84,20 @@ refuse_links() {
     fi
     path=$above
   done
+}
+
+# The data of a repository and folders of secrets, by their names or by a link.
+refuse_private() {
+  top=$(pwd -P)
+  target=$(cd -- "$folder" && pwd -P)
+  printf '%s/%s\n' "$folder" "${target#"${top%/}/"}" | tr 'A-Z/' 'a-z\n' |
+    while read -r name; do
+      case $name in
+      .slipway) exit 1 ;;
+      {secrets}) exit 1 ;;
+      {repositories}) exit 1 ;;
+      esac
+    done || fail 6 "Refusing to publish $folder: name the folder of your site"
 }
 
 # A path without its final slashes.

@@ -192,6 +192,9 @@ test('the SDK publishes a folder without files only with an error that names it'
   const slipway = new Slipway({ baseUrl: 'http://127.0.0.1:1' })
   const published = publishFolder(slipway, join(cli.cwd, 'site'))
   await assert.rejects(published, { code: 'VALIDATION_ERROR', message: /site has no files to publish$/ })
+  cli.write({ '.aws/cli/x': 'x' })
+  const ofSecrets = publishFolder(slipway, join(cli.cwd, '.aws/cli'))
+  await assert.rejects(ofSecrets, { code: 'VALIDATION_ERROR', message: /cli is the data of a repository or/ })
 })
 
 test('the SDK reads no folder when its client is aborted', async () => {

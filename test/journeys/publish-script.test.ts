@@ -164,6 +164,9 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         2,
         /out is a link to \/usr\/share, which is outside/,
       ],
+      ['the data of a repository', '.git', {}, 6, /^slipway: Refusing to publish \.\/\.git: name the folder/],
+      ['a folder of secrets', '.AWS/cli', {}, 6, /^slipway: Refusing to publish /],
+      ['a link to one', 'logs', {}, 6, /^slipway: Refusing to publish /],
       ['a folder without content', 'empty', {}, 6, /^slipway: files: must contain .+\n$/],
       ['a name with a backslash', 'odd', {}, 6, /^slipway: a\\b\.txt: must not contain a backslash; .+\n$/],
       ['a key with a line break', '.', { SLIPWAY_KEY: 'a\nb' }, 3, /has invalid characters/],
@@ -184,8 +187,11 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
           'linked/index.html': 'x',
           'empty/index.html': '',
           'odd/a\\b.txt': 'x',
+          '.git/logs/HEAD': 'x',
+          '.AWS/cli/x': 'x',
         })
         symlinkSync('/usr/share', join(user.cwd, 'out'))
+        symlinkSync('.git/logs', join(user.cwd, 'logs'))
         if (env.SLIPWAY_KEY === 'KEY') env.SLIPWAY_KEY = await service.signIn(`other-${shell}@example.test`)
         const run = await user.publish(service, folder.split(' '), env, server)
         assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)

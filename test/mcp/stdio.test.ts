@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -86,7 +86,14 @@ describe('slipway mcp', () => {
     const { claimUrl } = await agent.call('publish_folder', { path })
     assert.match(claimUrl, /\/claim\?slug=/)
     assert.match(await agent.refusal('list_sites'), /^UNAUTHORIZED: .*\n.*slipway login/)
+    const secrets = ['.aws/cli/cache', '.ssh/.slipway', '.git/logs', '.SSH']
+    for (const folder of secrets) await writeSite(folder, { 'index.html': 'private' })
+    await symlink(join(home, '.aws/cli'), join(home, '.aws/linked'))
+    const isPrivate = ['.aws/cli/cache', '.ssh', '.git/logs', '.SSH', '.aws/linked'].map(
+      (folder): [object, RegExp] => [{ path: join(home, folder) }, /^REFUSED: Refusing to publish/],
+    )
     const refused: [args: object, refusal: RegExp][] = [
+      ...isPrivate,
       [{ path: home }, /^REFUSED: Refusing to publish/],
       [{ path: join(home, 'nothing') }, /^USAGE: Folder not found/],
       [{}, /^USAGE: path must be/],

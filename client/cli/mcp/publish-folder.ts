@@ -3,12 +3,13 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { METADATA_TEXTS } from '../../../protocol/api/publish.ts'
 import { stripControlChars } from '../../../protocol/format.ts'
+import { isPrivateFolder } from '../../sdk/folder/scan.ts'
 import { UsageError } from '../cli-error.ts'
 import { type CommandContext, mustHaveValue, type OptionValues } from '../command.ts'
 import type { ErrorReport } from '../format-error.ts'
 import { optionOf } from '../metadata-options.ts'
 import { publish } from '../publish.ts'
-import { assertNoLinkOutside } from '../publish-folder.ts'
+import { assertNoLinkOutside, refusedFolder } from '../publish-folder.ts'
 import { SiteMemory } from '../state/site-memory.ts'
 import { Terminal } from '../terminal/terminal.ts'
 
@@ -80,6 +81,8 @@ export async function publishFolder(
   const { options, path } = readArguments(args)
   const folder = resolve(work.cwd, path)
   assertNoLinkOutside(work, folder)
+  // What the model has read may have named it: no user is in a private folder above.
+  if (existsSync(folder) && isPrivateFolder(folder)) throw refusedFolder(work.settings.program, folder)
   const cwd = existsSync(join(folder, '.slipway')) ? folder : dirname(folder)
   const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd, work.credentials) }
   const operand = cwd === folder ? '.' : basename(folder)

@@ -121,9 +121,18 @@ export function linkTarget(path: string): string | undefined {
   return undefined
 }
 
-/** Whether a folder of this path is that of a repository, or usually holds secrets. */
-export function isPrivateFolder(path: string, rules: IgnoreRules = ignoreRules('')): boolean {
-  return privateReason(path, rules) !== undefined
+/**
+ * Whether a folder, or what it leads to, is that of a repository or usually holds secrets, or is in one; only those below
+ * `top` count, in which the user is.
+ */
+export function isPrivateFolder(
+  folder: string,
+  { top = parse(folder).root, secrets }: { top?: string } & Pick<ScanOptions, 'secrets'> = {},
+): boolean {
+  if (!statSync(folder).isDirectory()) return false
+  const real = realpathSync.native
+  const paths = [relative(top, folder), relative(real(top), real(folder))]
+  return paths.some((path) => privateReason(path, rulesFor('', { secrets })) !== undefined)
 }
 
 function privateReason(path: string, rules: IgnoreRules): ExclusionReason | undefined {
