@@ -458,6 +458,7 @@ const ROWS: readonly Row[] = [
   ['opens a page of another server to confirm a sign-in', 'client/cli/server.ts', 'assertOwnPage', 'if (origin === new URL(server).origin) return', 'return', 'test/cli/device-sign-in.test.ts'],
   ['publishes a folder outside the working folder that a cloned folder names', 'client/cli/publish-folder.ts', 'rememberedFolder', 'if (!siteMemory.isInside(folder))', 'if (false)', 'test/cli/hostile-folder.test.ts'],
   ['reads the settings of the user from a cloned folder', 'client/cli/settings.ts', 'isAbsolutePath', 'path !== undefined && isAbsolute(path)', 'path !== undefined', 'test/cli/hostile-folder.test.ts'],
+  ['publishes a folder inside one of secrets that the text which an agent reads names', 'client/cli/mcp/publish-folder.ts', 'publishFolder', 'if (existsSync(folder) && isPrivateFolder(folder)) throw refusedFolder(work.settings.program, folder)', '', 'test/mcp/stdio.test.ts'],
   ['follows a link out of a cloned folder from another working folder', 'client/sdk/folder/scan.ts', 'linkTarget', 'withSeparator(realpathSync.native(above))', 'withSeparator(root)', 'test/cli/hostile-folder.test.ts', 'test/cli/own-site.test.ts'],
   ['reads any number of files through the links of a cloned folder', 'client/sdk/folder/scan.ts', 'FolderWalker.folder', '1 + entries.length', '1', 'test/cli/folder.test.ts'],
   ['lets a file name command the runner of a job', 'action/client.mjs', 'run', 'process.stdout.write(`::stop-commands::${end}\\n`)', '', 'test/journeys/action.test.ts'],
