@@ -330,7 +330,6 @@ export class Reviews extends Component<ReviewParts> {
   }
 
   /** A change by a reviewer, which is counted, and announced to others. */
-  /** A change by a reviewer, which is counted, and announced to others. */
   async #write<T>(request: Request, work: (tx: WriteTransaction, change: Change) => Promise<T>): Promise<T> {
     const { store, clock } = this.parts
     const { caller, subject, name } = request
