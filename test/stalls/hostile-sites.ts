@@ -6,6 +6,8 @@ import { type ZipPart, zip } from '../archive/zip-file.ts'
 export interface HostileSite {
   title: string
   archive(): Buffer
+  /** What the error says; others may be published or refused. */
+  refused?: RegExp | undefined
   /** Paths to request. */
   paths?: string[]
 }
@@ -116,7 +118,7 @@ const spelling = (number: number) =>
 const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x80, 0]))
 
 // biome-ignore format: one row per case
-const ARCHIVES: [title: string, archive: () => Buffer][] = [
+const ARCHIVES: [title: string, archive: () => Buffer, refused?: RegExp][] = [
   ['a zip of many secrets', () => named({ 'index.html': 'x', ...secrets(3) })],
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
   ['a zip of 11,000 names of backslashes', () => entries(11_000, (n) => `${'a\\\\'.repeat(650)}${n}`)],
@@ -131,7 +133,7 @@ const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a tar of links through each other', () => tarOf(950, (n) => linkPart(n, `${'../x/'.repeat(12)}${n + 1}`))],
   ['a tar of links to a folder', () => tarOf(900, (n) => n < 450 ? tarPart({ name: `d/${n}.txt` }) : linkPart(n, '../d'))],
   ['a tar of many links with deep targets', () => tarOf(20_000, (n) => linkPart(n, `${'a/'.repeat(45)}${n}`))],
-  ['a tar of links in a deep folder with deep targets', () => tarOf(79, (n) => linkPart(n, `${'漢/'.repeat(249)}b`, 'a/'.repeat(245)))],
+  ['a tar of links in a deep folder with deep targets', () => tarOf(79, (n) => linkPart(n, `${'漢/'.repeat(249)}b`, 'a/'.repeat(245))), /links in the archive lead to too many files/],
   ['a tar with a rule that matches in many ways', () => Buffer.concat([tarPart({ name: '.slipwayignore', data: Buffer.from(`${'*a'.repeat(250)}*b`) }), tarOf(900, longPart)])],
   ['a tar of attributes', () => tarOf(1, (n) => paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))))],
 ]
@@ -173,5 +175,5 @@ const DOCUMENT_SITES: HostileSite[] = DOCUMENTS.map(([document, html], index) =>
 
 export const HOSTILE_SITES: HostileSite[] = [
   ...DOCUMENT_SITES,
-  ...ARCHIVES.map(([title, archive]) => ({ title, archive, paths: ['/'] })),
+  ...ARCHIVES.map(([title, archive, refused]) => ({ title, archive, refused, paths: ['/'] })),
 ]
