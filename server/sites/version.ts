@@ -1,3 +1,4 @@
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
 import { shouldPrecompress } from '../blobs/encoding.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -251,12 +252,18 @@ export async function recordFormerFiles(
   const paths = new Set(next.files.map(({ path }) => path))
   const gone = replaced
     .filter(({ path }) => !paths.has(path))
-    .map((file): FormerFile => ({ ...file, until: now + FORMER_FILES_TTL_MS }))
+    .map((file) => toFormerFile(file, now + FORMER_FILES_TTL_MS))
   for (const { path } of gone) paths.add(path)
   const others = former?.files.filter(({ path, until }) => until > now && !paths.has(path)) ?? []
   const files = [...gone, ...others].slice(0, MAX_FORMER_FILES)
   if (gone.length > 0 || others.length < (former?.files.length ?? 0))
     await setFormerFiles(tx, site, { former, previewName, files }, now)
+}
+
+/** Normalizes here, as thousands of names in each load of a site would take too long. */
+function toFormerFile(file: ManifestFile, until: number): FormerFile {
+  const nfc = normalizeNfc(file.path)
+  return { ...file, ...(nfc === file.path ? {} : { nfc }), until }
 }
 
 export async function forgetFormerOfPreview(

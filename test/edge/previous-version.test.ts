@@ -103,6 +103,14 @@ describe('former files, over HTTP', () => {
     assert.equal(await status('/app.14.js'), 200)
   })
 
+  test('are found as published and in NFC', async () => {
+    const slug = await edge.createSite()
+    await edge.createVersion(slug, { 'index.html': 'one', 'cafe\u0301.txt': 'old' })
+    await edge.createVersion(slug, { 'index.html': 'two' })
+    for (const path of ['/cafe%CC%81.txt', '/caf%C3%A9.txt'])
+      assert.equal((await edge.get(slug, path)).text, 'old')
+  })
+
   test('are those of the version that was live before a restore', async () => {
     const slug = await edge.createSite()
     const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })

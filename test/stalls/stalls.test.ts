@@ -10,7 +10,7 @@ import { ChangeWaits } from '../../server/lib/change-waits.ts'
 import { hashPassword, verifyPassword } from '../../server/sites/password.ts'
 import { zip } from '../archive/zip-file.ts'
 import { CALLS } from '../calls.ts'
-import { getResponse, toSite } from '../edge/responses.ts'
+import { getResponse, NOW, toSite, toStoredFile } from '../edge/responses.ts'
 import { Http2Fixture } from '../http2/http2-fixture.ts'
 import { frame, getFields, headerBlock } from '../http2/raw-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
@@ -161,6 +161,18 @@ describe('building the route table of 1,000 names of 500 characters holds the ev
       await assertNoStall(async () => void getResponse(buildRouteTable(site), '/'))
     })
   }
+})
+
+test('5,000 former files of long names add no stall to a route table', async () => {
+  const former = Array.from({ length: 5000 }, (_, index) => `${'\u1100\u1161'.repeat(240)}${index}.html`)
+  const formerFiles = former.map((path) => ({
+    ...toStoredFile(path),
+    nfc: path.normalize('NFC'),
+    until: NOW + 1000,
+  }))
+  const site = toSite(['index.html'], { formerFiles })
+  const path = `/${encodeURI(former.at(-1)!)}`
+  await assertNoStall(async () => assert.equal(getResponse(buildRouteTable(site), path).status, 200))
 })
 
 test('a typed password of marks holds the event loop for no more than 50 ms', async () => {

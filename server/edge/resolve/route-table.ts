@@ -22,7 +22,7 @@ export interface NotFound {
 
 /** A former file, and until when it is served, in milliseconds since 1970. */
 export interface FormerEntry {
-  file: ServedFile
+  file(): ServedFile
   until: number
 }
 
@@ -31,6 +31,7 @@ export interface RouteTable {
   entries: ReadonlyMap<string, ServedFile | RedirectResponse>
   /** Undefined when a file is there. */
   root: GeneratedPage | RedirectResponse | undefined
+  /** By name, as published and in NFC. */
   formerFiles: ReadonlyMap<string, FormerEntry>
   /** By folder, with its slash. */
   notFoundPages: ReadonlyMap<string, NotFound>
@@ -91,7 +92,7 @@ export function buildRouteTable(input: SiteInput): RouteTable {
   const table = {
     entries,
     root: entries.has('/') ? undefined : fallbackIndex(files, { ...published, headers }),
-    formerFiles: buildFormerEntries(formerFiles, published, entries),
+    formerFiles: buildFormerEntries(formerFiles, published),
     notFoundPages,
     maxFolderLength: Math.max(0, ...[...notFoundPages.keys()].map((folder) => folder.length)),
     redirects: rules?.redirects.length ? new SiteRedirects(rules.redirects, policy) : undefined,
@@ -202,19 +203,16 @@ function buildEntries(
   return entries
 }
 
-/** Exact names only: pages that are still open request them. */
-function buildFormerEntries(
-  files: readonly FormerFile[],
-  published: SiteInput,
-  entries: RouteTable['entries'],
-): Map<string, FormerEntry> {
+/** Exact names only: pages that are still open request them. Encoding thousands of names here would take too long. */
+function buildFormerEntries(files: readonly FormerFile[], published: SiteInput): Map<string, FormerEntry> {
   const former = new Map<string, FormerEntry>()
   const make = createFileFactory(published)
   for (const one of files) {
     if (isRuleFile(one.path)) continue
-    const file = make(one)
-    for (const form of [file.path, toNfc(file.path)])
-      if (!entries.has(form)) former.set(form, { file, until: one.until })
+    let file: ServedFile | undefined
+    const entry = { file: () => (file ??= make(one)), until: one.until }
+    former.set(one.path, entry)
+    if (one.nfc !== undefined) former.set(one.nfc, entry)
   }
   return former
 }
@@ -234,6 +232,9 @@ const LISTED_CHARACTER_BYTES = 12
 /** Of a file with one response; about 170 without, and 300 for each further response. */
 const FILE_BYTES = 750
 
+/** Of each byte of a former name, which is also percent-encoded when it is requested. */
+const FORMER_NAME_BYTES = 4
+
 function estimateBytes(
   { entries, formerFiles, redirects, headers, root }: Omit<RouteTable, 'bytes'>,
   files: number,
@@ -242,7 +243,7 @@ function estimateBytes(
     TABLE_BYTES + FILE_BYTES * (files + formerFiles.size) + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0)
   let characters = 0
   for (const path of entries.keys()) characters += path.length
-  for (const path of formerFiles.keys()) bytes += path.length
+  for (const name of formerFiles.keys()) bytes += FORMER_NAME_BYTES * Buffer.byteLength(name)
   bytes += ENTRY_BYTES * (entries.size + formerFiles.size) + characters
   if (root?.kind !== 'page') return bytes
   return bytes + MAX_LANGUAGES * (LISTED_FILE_BYTES * (files + 20) + LISTED_CHARACTER_BYTES * characters)

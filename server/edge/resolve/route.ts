@@ -1,12 +1,13 @@
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
+import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 import type { RedirectMatch } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables } from '../../site-rules/redirect-rule.ts'
-import { canonicalize, ENCODED_SLASH, toHref, toNfc } from '../paths.ts'
+import { canonicalize, decodePath, ENCODED_SLASH, toHref, toNfc } from '../paths.ts'
 import { hasExtension, isNavigation } from '../respond/negotiation.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import type { RedirectResponse } from '../respond/redirect-response.ts'
 import type { ServedFile } from '../respond/served-file.ts'
-import { findFile, type NotFound, type RouteTable } from './route-table.ts'
+import { type FormerEntry, findFile, type NotFound, type RouteTable } from './route-table.ts'
 
 export type RouteMatch =
   | ServedFile
@@ -49,7 +50,10 @@ export function matchRoute(table: RouteTable, request: HttpRequest, now: number)
   return entry ?? findEntry(table.entries, spelling) ?? matchUnknownPath(table, request, { spelling, now })
 }
 
-function findEntry<E>(entries: ReadonlyMap<string, E>, spelling: string): E | undefined {
+function findEntry(
+  entries: RouteTable['entries'],
+  spelling: string,
+): ServedFile | RedirectResponse | undefined {
   return entries.get(spelling) ?? entries.get(toNfc(spelling))
 }
 
@@ -65,8 +69,8 @@ function matchUnknownPath(
   // An encoded slash is no separator: such a path has no other form.
   if (single !== spelling && !spelling.includes(ENCODED_SLASH))
     return { kind: 'single-slashes', location: toHref(single) }
-  const former = findEntry(formerFiles, spelling)
-  if (former && now < former.until) return former.file
+  const former = findFormer(formerFiles, spelling)
+  if (former && now < former.until) return former.file()
   if (rule) return applyRule(table, rule, spelling)
   if (root && spelling === '/') return root
   if (!fallback || hasExtension(spelling) || PROBED_PATH.test(spelling))
@@ -75,6 +79,12 @@ function matchUnknownPath(
     kind: 'by-request',
     found: isNavigation(request.headers) ? fallback : findNotFoundPage(table, spelling),
   }
+}
+
+function findFormer(files: RouteTable['formerFiles'], spelling: string): FormerEntry | undefined {
+  if (files.size === 0) return undefined
+  const name = decodePath(spelling)
+  return files.get(name) ?? files.get(normalizeNfc(name))
 }
 
 /** The target of a rewrite is a file; no further rule applies to it. */

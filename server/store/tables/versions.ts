@@ -112,6 +112,8 @@ export function servedType({
 
 /** A file that a site had; it stays reachable until then. */
 export interface FormerFile extends ManifestFile {
+  /** Its path in NFC, when that differs. */
+  nfc?: string
   until: number
 }
 
