@@ -93,7 +93,7 @@ const NEGATIVE_TTL_MS = 1000
 /** Maximum number of concurrent loads, without those of owners; more are rejected. */
 export const MAX_CONCURRENT_LOADS = 1000
 
-/** An entry that was not used during as many reloads is not reloaded again. */
+/** An entry that was not used during as many reloads is reloaded in batches, unless it is withdrawn itself. */
 const MAX_IDLE_RELOADS = 10
 
 const MAX_RELOAD_ATTEMPTS = 3
@@ -108,8 +108,9 @@ const TIMED_OUT = Symbol('timed out')
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
  *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
  * - An invalidated entry that is in use is loaded again immediately, with what it owns, so that the source may be
- *   unreachable by the next request. Absence is remembered as well. Where that fails, each use of an improvable entry
- *   tries it again, at most once a second, as for an improvable value.
+ *   unreachable by the next request; after ten changes without a use, at most once in five seconds. Absence is
+ *   remembered as well. Where that fails, each use of an improvable entry tries it again, at most once a second, as for
+ *   an improvable value.
  * - An entry is stale after `markStale`, when it is outdated, and while the source does not notify of changes. Requests
  *   then wait for a load, and receive the old value when it fails, for as long as the breaker allows since the last
  *   notification and since the entry became stale. While the source does not notify of changes they wait for
@@ -164,6 +165,13 @@ export class LoadingCache<V extends object> {
     return stale && breaker.useStale(stale.value)
   }
 
+  /** `peek` by a load, which is no use of the entry unless a request waits for it. */
+  peekUnused(key: string): V | undefined {
+    const kept = this.#cache.find(key)?.value
+    if (!kept) return this.peek(key)
+    return this.#isFresh(kept) ? kept.value : undefined
+  }
+
   /** The value, loaded if necessary. UNAVAILABLE when it is not cached and the source is unreachable. */
   get(key: string): Promise<V> {
     return this.#get(key, false)
@@ -175,11 +183,14 @@ export class LoadingCache<V extends object> {
 
   invalidate(key: string, effect: ChangeEffect = 'withdrawn'): void {
     const reloads: Reload<V>[] = []
+    let idle = 0
     const entry = this.#cache.find(key)
     for (const { value, used } of entry ? this.#cache.withOwned(entry) : []) {
       if (!value) continue
       const idleReloads = used ? 1 : value.idleReloads + 1
-      if (idleReloads <= MAX_IDLE_RELOADS && reloads.length < MAX_OWNED_RELOADS)
+      const isNow = idleReloads <= MAX_IDLE_RELOADS || (effect === 'withdrawn' && value.key === key)
+      if (!isNow && idle++ < MAX_OWNED_RELOADS) this.#reloads.addIdle(value.key)
+      if (isNow && reloads.length < MAX_OWNED_RELOADS)
         reloads.push({ key: value.key, former: value.value, idleReloads })
       if (effect === 'outdated') {
         value.epoch = OUTDATED
@@ -223,7 +234,8 @@ export class LoadingCache<V extends object> {
   }
 
   /** Again when the key or an owner changes during the load. What cannot be loaded now is loaded when it is requested. */
-  async #reload({ key, former, idleReloads }: Reload<V>): Promise<void> {
+  async #reload(reload: Reload<V>): Promise<void> {
+    const { key, former = this.#cache.find(key)?.value?.value, idleReloads } = reload
     try {
       for (let attempt = 1; attempt <= MAX_RELOAD_ATTEMPTS; attempt++) {
         const load = this.#loads.get(key) ?? this.#startLoad(key, false, { idleReloads })
@@ -315,6 +327,7 @@ export class LoadingCache<V extends object> {
       timeout: undefined,
     }
     this.#loads.set(key, load)
+    this.#reloads.deleteIdle(key)
     load.result = this.#load(key, load, make)
     return load
   }
@@ -354,11 +367,12 @@ export class LoadingCache<V extends object> {
   }
 
   async #getOwner(key: string, load: Load<V>, make: (() => Promise<V>) | undefined): Promise<V> {
-    const isNeeded = !this.#loads.has(key) && this.peek(key) === undefined
+    const cached = load.idleReloads > 0 ? this.peekUnused(key) : this.peek(key)
+    const isNeeded = !this.#loads.has(key) && cached === undefined
     // What `load` has read is as new as what a load of the owner would read.
     const isNew = load.epoch === this.#epochEnds.length && !this.#invalidations.hasAny([key], load.since)
     if (make && isNeeded && isNew) this.#startLoad(key, true, { make, readBy: load })
-    const found = await this.#get(key, true)
+    const found = cached ?? (await this.#get(key, true))
     const entry = this.#cache.find(key)
     const negative = this.#findNegative(key)
     load.owner = null
@@ -498,9 +512,21 @@ const MAX_CONCURRENT_RELOADS = 4
 /** Keys that wait for a reload; further ones are loaded when they are requested. */
 const MAX_WAITING_RELOADS = 10_000
 
+/** Time between two batches of idle entries, and so between two such loads of one of them. */
+const IDLE_BATCH_MS = 5 * SECOND_MS
+
+/** Idle entries cost 20 loads a second, however often and however many of them change. */
+const IDLE_BATCH_SIZE = 100
+
+/** Stands for a batch in the queue; no entry has this key. */
+const BATCH = ''
+
 /** Loads changed entries of a cache again in the background, each key once, with what it owned. */
 class ReloadQueue<V> extends Component<ReloadQueueOptions<V>> {
   readonly #waiting = new Map<string, readonly Reload<V>[]>()
+  /** Keys of the next batches, in the order of their first change. */
+  readonly #idle = new Set<string>()
+  #nextBatch: NodeJS.Timeout | undefined
   #running = 0
 
   /** Loads after the current turn, so that the caller of the change does not wait. */
@@ -515,6 +541,29 @@ class ReloadQueue<V> extends Component<ReloadQueueOptions<V>> {
       this.#running++
       setImmediate(() => void this.#run())
     }
+  }
+
+  /** Loads the entry with one of the next batches, as it is then. */
+  addIdle(key: string): void {
+    if (this.#idle.size < MAX_WAITING_RELOADS) this.#idle.add(key)
+    this.#nextBatch ??= setTimeout(() => this.#addBatch(), IDLE_BATCH_MS).unref()
+  }
+
+  /** The entry is loaded for another reason. */
+  deleteIdle(key: string): void {
+    this.#idle.delete(key)
+  }
+
+  #addBatch(): void {
+    this.#nextBatch = undefined
+    const count = this.#waiting.has(BATCH) ? 0 : IDLE_BATCH_SIZE
+    const keys = this.#idle.values().take(count).toArray()
+    for (const key of keys) this.#idle.delete(key)
+    this.add(
+      BATCH,
+      keys.map((key) => ({ key, former: undefined, idleReloads: MAX_IDLE_RELOADS })),
+    )
+    for (const key of this.#idle.values().take(1)) this.addIdle(key)
   }
 
   async #run(): Promise<void> {

@@ -102,6 +102,15 @@ export const CHANGES: readonly Change[] = [
     shows: '<p>three</p>',
   },
   {
+    what: 'its deletion after twelve other changes',
+    async change({ client }, site) {
+      for (let change = 0; change < 12; change++)
+        await client.setMetadata(site, { title: `Bakery ${change}` })
+      await client.delete(site)
+    },
+    status: 404,
+  },
+  {
     what: 'an update, a visit, and the end of its encodings',
     async change({ update, visit }, site) {
       await update(site, 'two')

@@ -26,6 +26,7 @@ function makeCache(
   load: Load,
   limit = 100_000,
   breaker = makeBreaker({ clock: () => time.now }),
+  onReplace = (_before: Loaded, _after: Loaded) => {},
 ): LoadingCache<Loaded> {
   return new LoadingCache<Loaded>({
     load,
@@ -33,6 +34,7 @@ function makeCache(
     isNegative: ({ isNegative = false }) => isNegative,
     budget: new MemoryBudget(limit),
     breaker,
+    onReplace,
   })
 }
 
@@ -261,14 +263,16 @@ describe('the cache', () => {
 describe('an entry that changes', () => {
   /** A cache with one entry, `key`, whose source answers until it is taken away. */
   async function makeChanged() {
-    const state = { version: 0, loads: 0, isAway: false }
+    const state = { version: 0, loads: 0, isAway: false, replaced: [] as number[] }
     const breaker = makeBreaker({ clock: () => time.now })
     const load: Load = async () => {
       state.loads++
       if (state.isAway) throw new ApiError('UNAVAILABLE', 'away')
       return { version: state.version }
     }
-    const cache = makeCache(load, 100_000, breaker)
+    const cache = makeCache(load, 100_000, breaker, (before, after) => {
+      state.replaced = [before.version, after.version]
+    })
     await cache.get('key')
     const settled = async () => {
       do await setImmediate()
@@ -337,18 +341,84 @@ describe('an entry that changes', () => {
     assert.equal(cache.peek('key')?.version, 20)
   })
 
-  test('is loaded again ten times without a request, and then when it is requested', async () => {
+  test('is loaded again ten times without a request, then once in five seconds, and immediately when it is withdrawn', async (t) => {
     const { cache, state, settled } = await makeChanged()
-    for (let change = 0; change < 20; change++) {
-      cache.invalidate('key')
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const change = async (effect: 'outdated' | 'withdrawn') => {
+      state.version++
+      cache.invalidate('key', effect)
       await settled()
     }
+    const pass = async (ms: number) => {
+      t.mock.timers.tick(ms)
+      await settled()
+      return state.loads
+    }
+    for (let changes = 0; changes < 20; changes++) await change('outdated')
     assert.equal(state.loads, 1 + 10)
-    assert.ok(await cache.get('key'))
+    assert.equal(await pass(4999), 11)
+    assert.equal(await pass(1), 12)
+    assert.deepEqual(state.replaced, [10, 20])
+    for (let seconds = 0; seconds < 60; seconds++) {
+      await change('outdated')
+      await pass(1000)
+    }
+    assert.equal(state.loads, 12 + 12)
+    await change('withdrawn')
+    assert.equal(state.loads, 25)
+    await change('outdated')
+    await pass(5000)
+    state.isAway = true
+    assert.equal(cache.peek('key')?.version, state.version)
+  })
+
+  test('is loaded with at most a hundred others in five seconds when none of them is used', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const state = { version: 0, loads: 0 }
+    const breaker = makeBreaker({ clock: () => time.now })
+    const cache = makeCache(
+      async () => ({ version: state.version, loads: ++state.loads }),
+      1_000_000,
+      breaker,
+    )
+    const keys = Array.from({ length: 250 }, (_, index) => `${index}`)
+    await Promise.all(keys.map((key) => cache.get(key)))
+    for (state.version = 1; state.version <= 11; state.version++) {
+      state.loads = 0
+      for (const key of keys) cache.invalidate(key, 'outdated')
+      await waitFor(() => breaker.reloads === 0)
+    }
+    for (const loads of [0, 100, 200, 250, 250]) {
+      assert.equal(state.loads, loads)
+      t.mock.timers.tick(5000)
+      await waitFor(() => breaker.reloads === 0)
+    }
+    assert.ok(keys.every((key) => cache.peek(key)?.version === state.version))
   })
 })
 
 describe('a cache entry with an owner', () => {
+  test('is no use of its owner when it is loaded again', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let loads = 0
+    const breaker = makeBreaker({ clock: () => time.now })
+    const cache = makeOwned({ loadSite: () => ({ version: loads++ }), breaker })
+    for (const key of ['a.site', 'b.a.site']) await cache.get(key)
+    const change = async () => {
+      cache.invalidate('site', 'outdated')
+      await waitFor(() => breaker.reloads === 0)
+    }
+    for (let changes = 0; changes < 20; changes++) await change()
+    assert.equal(loads, 1 + 10)
+    for (const expected of [12, 13]) {
+      t.mock.timers.tick(5000)
+      await waitFor(() => breaker.reloads === 0)
+      if (expected === 12) await change()
+      assert.equal(loads, expected)
+    }
+    assert.equal(cache.peek('b.a.site')?.owner?.owner?.version, 12)
+  })
+
   test('is loaded again with its owner, also when that changes once more during the load', async () => {
     let version = 0
     let { open, opened } = gate()

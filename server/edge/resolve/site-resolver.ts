@@ -192,7 +192,7 @@ export class SiteResolver extends Component<SiteResolverOptions> {
 
   /** The site's password and expiry apply to every version of it. */
   async #loadPreview(label: string, slug: string, getOwner: GetOwner<CachedHost>): Promise<Resolution> {
-    const isCached = this.#cache.peek(slug) !== undefined
+    const isCached = this.#cache.peekUnused(slug) !== undefined
     const version = isId(label) ? { id: label } : { previewName: label }
     const found = await this.#find(slug, { withLive: !isCached, version })
     const site = await getOwner(slug, isCached ? undefined : () => this.#buildSite(found))
