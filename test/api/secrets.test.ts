@@ -38,8 +38,12 @@ describe('a planted secret', () => {
     for (const [round, [kind, make]] of [...SECRETS, ...SECRETS].entries()) {
       const name = Object.keys(containers)[round % 4]!
       const [text, line] = containers[name]!(make())
-      const secrets = findSecrets(text).map((one) => [one.kind, one.line])
-      assert.deepEqual(secrets, [[kind, line]], `${kind} in ${name}`)
+      const secrets = findSecrets(text).map((one) => [
+        one.kind,
+        one.line,
+        text.includes(one.excerpt.slice(0, -1)),
+      ])
+      assert.deepEqual(secrets, [[kind, line, true]], `${kind} in ${name}`)
       found++
     }
     assert.ok(found >= 60)

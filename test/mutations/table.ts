@@ -579,6 +579,7 @@ const ROWS: readonly Row[] = [
   ['does not store which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#commit', 'allowedSecrets.size > site.allowedSecrets.length', 'false', 'test/api/secrets.test.ts'],
   ['lets a key of previews decide which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#promote', 'mayPublish(caller) ? secrets.allowed : []', 'secrets.allowed', 'test/api/secrets.test.ts'],
   ['takes tokens without their check digits for secrets', 'server/publish/secrets/secret-rules.ts', 'readChecked', 'toBase62(crc32(body)) === digits', 'true', 'test/api/secrets.test.ts'],
+  ['shows the beginning of another token in the place of a secret', 'server/publish/secrets/secret-rules.ts', 'findSecrets', ' || !text.startsWith(anchor, first)', '', 'test/api/secrets.test.ts'],
   ['finds no AWS keys', 'server/publish/secrets/secret-rules.ts', 'readAws', 'isVaried && !isExample(secret)', 'false', 'test/api/secrets.test.ts'],
   ['publishes more files into a site than the plan of its owner allows, for a collaborator with a larger plan', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', 'assertNoProblems(validateManifest(request, limits))', '{}', QUOTAS],
   ['refuses the manifest of a collaborator beyond its own plan, although the plan of the owner allows it', 'server/publish/stage.ts', 'PendingVersionStore.validate', 'if (problems.length > 0) problems = check(await this.findLimits(caller, slug, request))', '', QUOTAS],

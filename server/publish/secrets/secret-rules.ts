@@ -66,13 +66,26 @@ const RULES: readonly Rule[] = [
   { kind: 'Slipway claim token', anchors: ['claimToken', 'Claim-Token', 'claim-token', 'CLAIM_TOKEN'], pattern: /(?:claimToken|[Cc]laim-[Tt]oken|CLAIM_TOKEN)\\?["']?\s?[:=]\s?\\?["']?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y },
 ]
 
-const BY_ANCHOR = Map.groupBy(
+/** In programs; at least one in each anchor, of which the first one here counts. */
+const RARE_CHARACTERS = [...'JWKG?-kwI_v']
+
+/** The end of an anchor, from a rare character on. */
+function endOf(anchor: string): string {
+  return anchor.slice(anchor.lastIndexOf(RARE_CHARACTERS.find((one) => anchor.includes(one))!))
+}
+
+const BY_END = Map.groupBy(
   RULES.flatMap((rule) => rule.anchors.map((anchor) => ({ anchor, rule }))),
-  ({ anchor }) => anchor,
+  ({ anchor }) => endOf(anchor),
 )
 
-/** The anchors of the rules, in one expression, which is several times as fast as a search for each. */
-const ANCHORS = new RegExp(RULES.flatMap(({ anchors }) => anchors.map(RegExp.escape)).join('|'), 'g')
+/** One expression, in which the engine skips to the next rare character: for programs, four times as fast as without. */
+const ENDS = new RegExp([...BY_END].map(toSource).join('|'), 'g')
+
+function toSource([end, rules]: [string, readonly { anchor: string }[]]): string {
+  const anchors = rules.map(({ anchor }) => RegExp.escape(anchor))
+  return `${RegExp.escape(end)}(?<=${anchors.join('|')})`
+}
 
 /** Null, too, when there are more places to look at. */
 export function scan(read: () => Buffer): ScanResult {
@@ -92,11 +105,13 @@ export function findSecrets(text: string): FoundSecret[] {
   const found = new Map<string, FoundSecret>()
   let [line, counted] = [1, 0]
   let places = 0
-  for (const { 0: anchor, index } of text.matchAll(ANCHORS)) {
+  for (const { 0: end, index } of text.matchAll(ENDS)) {
     if (++places > MAX_PLACES) throw new Error('The text has too many places that could be secrets')
-    for (const { rule } of BY_ANCHOR.get(anchor) ?? []) {
-      const start = index - (rule.before ?? 0)
-      if (start < 0 || (!rule.isPart && isInsideWord(text, start))) continue
+    for (const { anchor, rule } of BY_END.get(end)!) {
+      const first = index + end.length - anchor.length
+      const start = first - (rule.before ?? 0)
+      if (start < 0 || !text.startsWith(anchor, first) || (!rule.isPart && isInsideWord(text, start)))
+        continue
       rule.pattern.lastIndex = start
       const [match] = rule.pattern.exec(text) ?? []
       const value = match && (rule.read ?? readVaried)({ text, index: start, match })
