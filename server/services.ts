@@ -257,6 +257,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
       perKey: Math.ceil(config.uploadsAtOnce / 4),
+      reserve: Math.floor(config.uploadsAtOnce / 4),
     }),
   }
   return { ...services, sweepList: new SweepList(services, sweeps) }

@@ -63,10 +63,13 @@ export function publishDirectly(
   direct: ArchiveRequest,
   slug?: string,
 ): Promise<ArchiveResponse> {
-  return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
-    slug === undefined
-      ? archivePublisher.create(caller, direct)
-      : archivePublisher.update(caller, slug, direct),
+  return uploadLimiter.run(
+    caller.account?.id ?? rateLimitSubnet(caller.address),
+    () =>
+      slug === undefined
+        ? archivePublisher.create(caller, direct)
+        : archivePublisher.update(caller, slug, direct),
+    () => caller.account !== undefined,
   )
 }
 
@@ -209,14 +212,18 @@ export function uploadHandlers({ publishService, uploadLimiter }: Services) {
     uploadFile: ({ request, caller }) => {
       const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
       const query = readUploadQuery(request)
-      return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
-        publishService.upload(key, query, request.raw, readUploadHeaders(request)),
+      return uploadLimiter.run(
+        rateLimitSubnet(caller.address),
+        () => publishService.upload(key, query, request.raw, readUploadHeaders(request)),
+        () => publishService.isOfAccount(key.split('/')[1] ?? ''),
       )
     },
     uploadBundle: ({ request, caller, params }) => {
       const query = readUploadQuery(request)
-      return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
-        publishService.uploadBundle(params, query, request.raw, readUploadHeaders(request)),
+      return uploadLimiter.run(
+        rateLimitSubnet(caller.address),
+        () => publishService.uploadBundle(params, query, request.raw, readUploadHeaders(request)),
+        () => publishService.isOfAccount(params.versionId),
       )
     },
   } satisfies Partial<Handlers>

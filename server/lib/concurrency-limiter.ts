@@ -2,20 +2,31 @@ import { Tally } from '../../packages/http-server/clients/tally.ts'
 import { Component } from './component.ts'
 import { overloaded } from './semaphore.ts'
 
-/** Work beyond a limit is rejected with UNAVAILABLE. Nothing is queued, so that a slow caller cannot block others. */
-export class ConcurrencyLimiter extends Component<{ total: number; perKey: number }> {
+/**
+ * Work beyond a limit is rejected with UNAVAILABLE. Nothing is queued, so that a slow caller cannot block others. The last
+ * `reserve` places are for what is entitled to them.
+ */
+export class ConcurrencyLimiter extends Component<{ total: number; perKey: number; reserve?: number }> {
   readonly #active = new Tally()
 
   get active(): number {
     return this.#active.total
   }
 
-  canRun(caller: string): boolean {
-    return this.active < this.parts.total && this.#active.of(caller) < this.parts.perKey
+  canRun(caller: string, reserve: number = this.parts.reserve ?? 0): boolean {
+    return this.active < this.parts.total - reserve && this.#active.of(caller) < this.parts.perKey
   }
 
-  async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    if (!this.canRun(caller)) throw overloaded()
+  /** `isEntitled` is asked when only places of the reserve are free. */
+  async run<T>(
+    caller: string,
+    work: () => Promise<T>,
+    isEntitled?: () => Promise<boolean> | boolean,
+  ): Promise<T> {
+    if (!this.canRun(caller)) {
+      const mayTry = isEntitled !== undefined && this.canRun(caller, 0)
+      if (!mayTry || !(await isEntitled()) || !this.canRun(caller, 0)) throw overloaded()
+    }
     this.#active.add(caller, 1)
     try {
       return await work()

@@ -102,6 +102,12 @@ export class PublishService extends Component<PublishServiceParts> {
     return this.#buildResponse({ slug, versionId: version.id, files, skipped, ...compared }, arrived)
   }
 
+  /** Whether it is a pending version of a site that does not expire, as those without an account do. */
+  async isOfAccount(versionId: string): Promise<boolean> {
+    const manifest = await this.#manifests.load(versionId, this.parts.store.read)
+    return manifest?.expiresAt === null
+  }
+
   /** Spec 4.6: receives one file. `key` and `query` are the signed URL, the only credential. */
   async upload(
     key: string,

@@ -11,7 +11,7 @@ import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
+import { Api, expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import { sha256, toEntry } from './content.ts'
 import { assertMissing, createPending, type PendingVersion, send, watchObjects } from './pending-version.ts'
 
@@ -329,4 +329,29 @@ test('an upload in progress is refused when its version is deleted', async () =>
   await expectFailure(owner.client.finalize(upload.slug, { versionId: upload.versionId }), 'NOT_FOUND')
   await api.sweep('blobs')
   assert.deepEqual(await upload.objects.list(), [])
+})
+
+test('networks without an account leave places for the uploads and archives of accounts', async () => {
+  await using service = await Api.start({ UPLOADS_AT_ONCE: '4', TRUSTED_PROXIES: '1' })
+  const account = await service.account()
+  const from = (network: number) => ({ 'x-forwarded-for': `10.0.${network}.1` })
+  const bytes = Buffer.alloc(300 * KIB, 'x')
+  const files = [0, 1, 2].map((number) => toEntry(`${number}.bin`, bytes))
+  const { upload } = await service.anonymous.create({ files })
+  const own = await createPending(account, { 'a.txt': 'hello' })
+  const objects = await watchObjects(service)
+  const bodies = files.map(() => pausedBody(bytes.subarray(1), bytes.subarray(0, 1)))
+  const held = bodies.map(({ body }, network) => send(service, upload.uploads[network]!, body, from(network)))
+  await waitFor(() => objects.begun() === 3)
+  const page = (key?: string) =>
+    service.request('POST', '/api/v1/publish', {
+      ...(key !== undefined && { key }),
+      headers: { 'content-type': 'text/html', ...from(3) },
+      body: '<h1>Hi</h1>',
+    })
+  assert.equal((await page()).status, 503)
+  assert.equal((await page(account.key)).status, 201)
+  assert.equal((await send(service, own.target, 'hello', from(3))).status, 200)
+  for (const { resume } of bodies) resume()
+  for (const answer of held) assert.equal((await answer).status, 200)
 })
