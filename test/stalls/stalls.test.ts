@@ -10,7 +10,7 @@ import { ChangeWaits } from '../../server/lib/change-waits.ts'
 import { hashPassword, verifyPassword } from '../../server/sites/password.ts'
 import { zip } from '../archive/zip-file.ts'
 import { CALLS } from '../calls.ts'
-import { getResponse, NOW, toSite, toStoredFile } from '../edge/responses.ts'
+import { getResponse, header, NOW, toSite, toStoredFile } from '../edge/responses.ts'
 import { Http2Fixture } from '../http2/http2-fixture.ts'
 import { frame, getFields, headerBlock } from '../http2/raw-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
@@ -173,6 +173,19 @@ test('5,000 former files of long names add no stall to a route table', async () 
   const site = toSite(['index.html'], { formerFiles })
   const path = `/${encodeURI(former.at(-1)!)}`
   await assertNoStall(async () => assert.equal(getResponse(buildRouteTable(site), path).status, 200))
+})
+
+test('visitors of further languages add no stall to a list of 1,000 files of long names', async () => {
+  const site = toSite(Array.from({ length: 1000 }, (_, index) => `${'&'.repeat(490)}${index}.png`))
+  const table = buildRouteTable(site)
+  const get = (language: string) => getResponse(table, '/', { 'accept-language': language })
+  const first = header(get('en'), 'etag')
+  await assertNoStall(async () => {
+    const others = ['de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja', 'zh'].map((one) =>
+      header(get(one), 'etag'),
+    )
+    assert.equal(new Set([first, ...others]).size, 10)
+  })
 })
 
 test('a typed password of marks holds the event loop for no more than 50 ms', async () => {

@@ -246,5 +246,7 @@ function estimateBytes(
   for (const name of formerFiles.keys()) bytes += FORMER_NAME_BYTES * Buffer.byteLength(name)
   bytes += ENTRY_BYTES * (entries.size + formerFiles.size) + characters
   if (root?.kind !== 'page') return bytes
-  return bytes + MAX_LANGUAGES * (LISTED_FILE_BYTES * (files + 20) + LISTED_CHARACTER_BYTES * characters)
+  const listed = LISTED_FILE_BYTES * (files + 20) + LISTED_CHARACTER_BYTES * characters
+  // In each language, and what these share.
+  return bytes + (MAX_LANGUAGES + 1) * listed
 }

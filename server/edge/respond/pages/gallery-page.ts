@@ -13,14 +13,14 @@ export function isGallery(files: readonly ServedFile[]): boolean {
 
 /** A page for a site of pictures: each links to its file, by folder; then the list of its other files. */
 export function galleryPage(files: readonly ServedFile[], head: PageHead, texts: FileTexts): PageContent {
-  const pictures = files.filter(isPicture)
   return {
     head,
     css: CSS,
     allowedSources: "img-src 'self'",
     body: html`<main>
 <h1>${head.title}</h1>${head.description === null ? undefined : html`\n<p>${head.description}</p>`}
-<p>${describeFiles(files, texts)}</p>${groupByFolder(pictures).map(
+<p>${describeFiles(files, texts)}</p>`,
+    renderRest: () => html`${groupByFolder(files.filter(isPicture)).map(
       ({ name, files: inside }) => html`
 <section class="gallery">${name === '' ? undefined : html`\n<h2>${name}</h2>`}
 <ul>${inside.map(

@@ -20,6 +20,8 @@ export interface PageContent {
   /** The directive for what is displayed, such as `img-src 'self'`; nothing else is loaded and nothing runs. */
   allowedSources?: string | undefined
   body: Html
+  /** The end of the body that is the same in every language: a list of many files is rendered once. */
+  renderRest?: () => Html
 }
 
 /** What follows each HTML document, and what the policy of a generated page allows for it. */
@@ -46,12 +48,16 @@ export const MAX_LANGUAGES = 3
 export class GeneratedPage extends Component<GeneratedPageOptions> {
   readonly kind = 'page'
   readonly #rendered = new Map<Language, ReturnType<typeof renderPage>>()
+  #end: PageEnd | undefined
 
   for({ 'accept-language': accepted = '' }: LanguageHeaders) {
-    const language = this.parts.isOfAuthor ? 'en' : negotiateLanguage(accepted)
+    const { make, tails, isOfAuthor } = this.parts
+    const language = isOfAuthor ? 'en' : negotiateLanguage(accepted)
     const known = this.#rendered.get(language)
     if (known) return known
-    const page = renderPage(language, this.parts)
+    const content = make(TEXTS[language])
+    this.#end ??= renderEnd(content, tails)
+    const page = renderPage({ content, end: this.#end, language }, this.parts)
     const [oldest] = this.#rendered.keys()
     if (this.#rendered.size >= MAX_LANGUAGES) this.#rendered.delete(oldest!)
     this.#rendered.set(language, page)
@@ -59,15 +65,25 @@ export class GeneratedPage extends Component<GeneratedPageOptions> {
   }
 }
 
+interface PageEnd {
+  bytes: Buffer
+  digest: Buffer
+}
+
+function renderEnd({ renderRest }: PageContent, tails: readonly Tail[]): PageEnd {
+  const rest = Buffer.from(`${renderRest?.().text ?? ''}\n</body>\n</html>\n`)
+  const bytes = Buffer.concat([rest, ...tails.map((tail) => tail.html)])
+  return { bytes, digest: hash('sha256', bytes, 'buffer') }
+}
+
 function renderPage(
-  language: Language,
-  { make, policy, accentStyle, tails, isOfAuthor }: GeneratedPageOptions,
+  { content, end, language }: { content: PageContent; end: PageEnd; language: Language },
+  { policy, accentStyle, tails, isOfAuthor }: GeneratedPageOptions,
 ) {
-  const content = make(TEXTS[language])
   const css = THEME + accentStyle + content.css
-  const document = Buffer.from(renderDocument(content, css, isOfAuthor ? undefined : language))
-  const body = Buffer.concat([document, ...tails.map((tail) => tail.html)])
-  const etag = `"${hash('sha256', Buffer.concat([body, Buffer.from(policy.headersDigest)])).slice(0, 32)}"`
+  const start = Buffer.from(renderStart(content, css, isOfAuthor ? undefined : language))
+  const body = Buffer.concat([start, end.bytes])
+  const etag = `"${hash('sha256', Buffer.concat([start, end.digest, Buffer.from(policy.headersDigest)])).slice(0, 32)}"`
   const always = [
     ...['ETag', etag],
     ...['Content-Security-Policy', securityPolicy(css, content.allowedSources, tails)],
@@ -88,7 +104,7 @@ function renderPage(
   }
 }
 
-function renderDocument({ head, body }: PageContent, css: string, language: Language | undefined): string {
+function renderStart({ head, body }: PageContent, css: string, language: Language | undefined): string {
   const { title, description, image } = head
   return html`<!doctype html>
 <html${language === undefined ? undefined : html` lang="${language}"`}>
@@ -112,10 +128,7 @@ function renderDocument({ head, body }: PageContent, css: string, language: Lang
 <style>${new Html(css)}</style>
 </head>
 <body>
-${body}
-</body>
-</html>
-`.text
+${body}`.text
 }
 
 function securityPolicy(

@@ -26,7 +26,8 @@ export function listingPage(files: readonly ServedFile[], head: PageHead, texts:
     css: CSS,
     body: html`<main>
 <h1>${head.title}</h1>${head.description === null ? undefined : html`\n<p>${head.description}</p>`}
-<p>${describeFiles(files, texts)}</p>${renderFolders(files)}
+<p>${describeFiles(files, texts)}</p>`,
+    renderRest: () => html`${renderFolders(files)}
 </main>`,
   }
 }
