@@ -25,18 +25,28 @@ export class BlobReader {
     this.#index = index
   }
 
-  /** A reader that also finds these blobs, which the index does not have yet; when they are small, it reads each once. */
-  including(blobs: readonly StoredBlob[]): BlobReader {
+  /**
+   * A reader that also finds these blobs, which the index does not have yet; when they are small, it reads each once.
+   * It knows their places immediately, and reads once they are durable: before, other bytes are no damage to report.
+   */
+  including(blobs: readonly StoredBlob[], durable: Promise<unknown>): BlobReader {
     const byHash = new Map(blobs.map((blob) => [blob.hash, { ...blob, offset: 0 }]))
     const isSmall = sumSizes(blobs) <= MAX_KEPT_BYTES
     const readOnce = shareSuccess(
       async (location: BlobLocation) =>
         this.#blobs.takeUnread?.(location.object) ?? this.#blobs.bytes(location),
     )
-    const bytes: Blobs['bytes'] = (location) =>
-      isSmall && byHash.get(location.hash) === location ? readOnce(location) : this.#blobs.bytes(location)
+    const bytes: Blobs['bytes'] = async (location) => {
+      await durable
+      const isKept = isSmall && byHash.get(location.hash) === location
+      return isKept ? readOnce(location) : this.#blobs.bytes(location)
+    }
+    const read: Blobs['read'] = async (location, range) => {
+      await durable
+      return this.#blobs.read(location, range)
+    }
     const find: BlobIndex['find'] = async (hash) => byHash.get(hash) ?? this.#index.find(hash)
-    return new BlobReader({ ...this.#blobs, bytes }, { find })
+    return new BlobReader({ ...this.#blobs, bytes, read }, { find })
   }
 
   /** All bytes of a blob, or of a known location of it; undefined when absent. UNAVAILABLE when it cannot be read. */

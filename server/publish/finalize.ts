@@ -247,11 +247,9 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   }
 
   /** UPLOADS_MISSING when some bytes are absent or differ from the manifest. */
-  async #promote(
-    { site, version, arrivals: recorded }: UploadedVersion,
-    { caller, request: { allowSecrets = [] } }: FinalizeCall,
-  ): Promise<PromotedFiles> {
-    const { store, blocklist, contentScan, secretScan, blobReader } = this.parts
+  async #promote(found: UploadedVersion, call: FinalizeCall): Promise<PromotedFiles> {
+    const { store, blobReader } = this.parts
+    const { site, version, arrivals: recorded } = found
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
@@ -264,12 +262,25 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       files,
       files.flatMap((file, index) => (needsUpload(file) && !arrivals.has(index) ? [index] : [])),
     )
-    await this.#makeDurable(version, arrived)
-    const whole = files.map(({ path, size, contentType, hash }, index): ManifestFile & { hash: string } => {
+    const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
+    const durable = this.#makeDurable(version, arrived)
+    const checked = this.#check(found, whole, { ...call, reader: blobReader.including(arrived, durable) })
+    await Promise.allSettled([durable, checked])
+    // Its error is the cause of others.
+    await durable
+    return { ...(await checked), arrived }
+  }
+
+  /** Runs beside the flush of the files. */
+  async #check(
+    { site, version: { files } }: FinalizableVersion,
+    whole: (ManifestFile & { hash: string })[],
+    { reader, caller, request: { allowSecrets = [] } }: FinalizeCall & { reader: BlobReader },
+  ): Promise<Omit<PromotedFiles, 'arrived'>> {
+    const { store, blocklist, contentScan, secretScan } = this.parts
     await blocklist.assertFiles(whole)
-    const reader = blobReader.including(arrived)
     const source = { reader, publisher: shareKey(caller) }
     await contentScan.check(whole, source)
     const { rules, warnings } = await loadRules(reader, whole)
@@ -296,7 +307,6 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
         title: document?.title ?? null,
         contentHash: createHash('sha256').update(listContents(whole)).digest('hex'),
       },
-      arrived,
       allowedSecrets: mayPublish(caller) ? secrets.allowed : [],
     }
   }

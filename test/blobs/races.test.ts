@@ -6,6 +6,7 @@ import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import { type Blobs, createObjectName, objectCreatedAt } from '../../server/blobs/blobs.ts'
+import { ApiError } from '../../server/lib/errors.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { Finalizer } from '../../server/publish/finalize.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
@@ -14,6 +15,7 @@ import { SiteVisitor } from '../publishing/site-visitor.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { DEFAULT_PLANS, quotasWith, unlimitedQueue } from '../support/plans.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { deterministicBytes, listObjects, received } from './bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
 
@@ -249,7 +251,10 @@ test('a finalize overtaken by another of the same version reports that it is liv
       return version
     },
   })
-  const overtaken = fixture.finalizerWith({}, { ...store, newest: withMethods(store.newest, { versions }) })
+  const overtaken = fixture.finalizerWith(
+    {},
+    { store: { ...store, newest: withMethods(store.newest, { versions }) } },
+  )
   const answer = await overtaken.finalize(await fixture.caller(), slug, { versionId })
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
 })
@@ -301,6 +306,51 @@ test('a finalize that waits for one of the same version as a draft makes that dr
   assert.equal((await draft).currentVersionId, null)
   assert.equal((await live).currentVersionId, upload.versionId)
   await fixture.assertServes(slug, X)
+})
+
+test('files are scanned while they are flushed, and missing ones are reported rather than a secret, after the scan', async () => {
+  await using fixture = await startFixture()
+  const { slug, upload } = await fixture.stage({ 'index.html': X })
+  const [scanning, released] = [Promise.withResolvers<number | undefined>(), Promise.withResolvers<void>()]
+  const secretScan: ReplacedParts['secretScan'] = {
+    async check(_files, { reader }) {
+      scanning.resolve((await reader.localPlace(received(X).hash))?.size)
+      await released.promise
+      throw new ApiError('SECRET_DETECTED', 'A secret')
+    },
+  }
+  const commit: Blobs['commit'] = async (blobs) => {
+    assert.equal(await scanning.promise, X.length)
+    return [...blobs]
+  }
+  const finalizer = fixture.finalizerWith({ commit }, { secretScan })
+  const answered = finalizer.finalize(await fixture.caller(), slug, upload).catch(({ code }) => code)
+  const { versions } = fixture.operator.store.newest
+  await waitFor(async () => (await versions.listArrivals(upload.versionId)).length === 0)
+  assert.equal(await Promise.race([answered, turn('the scan is running')]), 'the scan is running')
+  released.resolve()
+  assert.equal(await answered, 'UPLOADS_MISSING')
+})
+
+test('a finalize reads files after they are flushed, so that what a power cut left of them is no damage', async () => {
+  await using fixture = await startFixture()
+  const { commit, bytes } = fixture.operator.blobs
+  const { slug, upload } = await fixture.stage({ 'index.html': X, _headers: Buffer.from('/*\n  X-A: b\n') })
+  const steps: string[] = []
+  const finalizer = fixture.finalizerWith({
+    async commit(blobs) {
+      await turn()
+      steps.push('flushed')
+      return commit(blobs)
+    },
+    takeUnread: () => undefined,
+    async bytes(location) {
+      steps.push('read')
+      return bytes(location)
+    },
+  })
+  await finalizer.finalize(await fixture.caller(), slug, upload)
+  assert.deepEqual(steps, ['flushed', 'read'])
 })
 
 test('a late retry of a finalize does not restore an older version', async () => {
@@ -369,7 +419,7 @@ async function startFixture() {
     assertServes: async (slug: string, bytes: Buffer) => assert.ok((await visit(slug)).equals(bytes)),
     ...publishing(owner),
     ...collecting(running, owner),
-    finalizerWith: (change: Partial<Blobs>, store?: Store) => toFinalizer(running, change, store),
+    finalizerWith: (change: Partial<Blobs>, parts: ReplacedParts = {}) => toFinalizer(running, change, parts),
     async caller() {
       const account = await running.operator.store.read.accounts.byEmail('owner@example.test')
       return { account, address: '127.0.0.1', signedInWith: 'key' as const, grant: FULL_GRANT }
@@ -410,11 +460,16 @@ function collecting({ service, sweep }: ServiceWithInternals, owner: Slipway) {
   }
 }
 
-/** A finalizer as another process has it, with parts of its blob store or its store replaced. */
+type ReplacedParts = Partial<Pick<ConstructorParameters<typeof Finalizer>[0], 'store' | 'secretScan'>>
+
+/** A finalizer as another process has it, with parts of its blob store or others replaced. */
 function toFinalizer(
   { service, operator }: ServiceWithInternals,
   change: Partial<Blobs>,
-  store = operator.store,
+  {
+    store = operator.store,
+    secretScan = { check: async () => ({ warnings: [], allowed: [] }) },
+  }: ReplacedParts,
 ): Finalizer {
   const blobs = { ...operator.blobs, ...change }
   const dependencies = {
@@ -422,7 +477,7 @@ function toFinalizer(
     blobs,
     blocklist: new Blocklist(store),
     contentScan: { check: async () => undefined },
-    secretScan: { check: async () => ({ warnings: [], allowed: [] }) },
+    secretScan,
     blobReader: new BlobReader(blobs, store.read.blobs),
     versions: operator.versions,
     plans: DEFAULT_PLANS,
