@@ -117,8 +117,8 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     request.sessionToken = undefined
     const kind = chargedTo === 'none' || chargedTo === 'handler' ? 'api' : chargedTo
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
+    if (!SAFE_METHODS.has(request.method)) options.store.assertAnswering()
     if (accepts) {
-      // A request that is refused does not use the database.
       options.publishQueue.assertRoom(caller)
       caller.onDisconnect = (listener) => void reply.raw.once('close', listener)
     }

@@ -6,7 +6,8 @@ export interface Deadlines extends ConnectionDeadlines {
   /**
    * PostgreSQL: to connect; for a connection of the pool, of a read and of a write; for the result of a read, and for a poll
    * of changes; of a write for one statement, for its locks, for all statements before the commit, and for the commit, which
-   * waits for a standby that may just be replaced; and until a commit counts as one that its standby does not confirm.
+   * waits for a standby that may just be replaced; until a commit counts as one that its standby does not confirm; and
+   * without any answer, after which the database counts as one that hangs.
    */
   database: {
     connect: number
@@ -19,6 +20,7 @@ export interface Deadlines extends ConnectionDeadlines {
     transaction: number
     commit: number
     hang: number
+    silence: number
     /** SQLite: of a read, for the flush of what other processes have committed; then it has the state before. */
     refresh: number
   }
@@ -54,6 +56,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
     transaction: 15 * SECOND_MS,
     commit: 15 * SECOND_MS,
     hang: 2 * SECOND_MS,
+    silence: 800,
     refresh: 200,
   },
   databaseLock: 5 * SECOND_MS,

@@ -285,6 +285,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     silenceMs: () => (pollsFailSince === undefined ? 0 : performance.now() - pollsFailSince),
 
     readWaitMs: () => 0,
+    assertAnswering: () => undefined,
 
     async check() {
       assertNoFailedFlush()

@@ -122,6 +122,9 @@ export interface Store extends AsyncDisposable {
   /** How long the first of the reads that wait for others has waited. */
   readWaitMs(): number
 
+  /** Throws UNAVAILABLE while the engine has answered nothing for longer than a read may take. */
+  assertAnswering(): void
+
   /** Rejects with UNAVAILABLE when the store cannot work. */
   check(): Promise<void>
 }

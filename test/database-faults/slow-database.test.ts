@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { DEADLINES } from '../../server/lib/deadlines.ts'
+import { DEADLINES, PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { lockKey } from '../../server/store/postgres/writer.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
@@ -13,13 +13,19 @@ import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { nodeSettings } from './node-settings.ts'
-import { openProxied } from './proxied-store.ts'
+import { borrowProxied, openProxied } from './proxied-store.ts'
 
 /** No answer arrives before the end of the test. */
 const DELAY_MS = HOUR_MS
 
 /** After which a commit counts as one that hangs. */
 const HANG_MS = 100
+
+/** Longer than a busy machine does not answer. */
+const SILENCE_MS = 2000
+
+/** Of a read: shorter than all other deadlines, which do not end in a test either. */
+const READ_MS = HOUR_MS / 2
 
 const MAX_LOCK_WAITS = 2
 
@@ -84,6 +90,58 @@ test(
       `select pid, state, query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     )
     assert.ok(rows.length <= MAX_SESSIONS, JSON.stringify(rows))
+  },
+)
+
+test(
+  'once the database answers nothing, reads in progress and all requests that come are refused, and a publish in progress continues with the next answer',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const { proxied, proxy, run } = await borrowProxied(stack)
+    // Nothing else has a deadline that ends before the test.
+    const database = {
+      ...{ ...PATIENT.database, acquire: READ_MS, read: READ_MS },
+      ...{ poll: SILENCE_MS, silence: SILENCE_MS },
+    }
+    const settings = await nodeSettings(proxied)
+    const { client, port } = stack.use(
+      await startTestService(settings, Date.now(), { deadlines: { database } }),
+    )
+    const publish = (content: string, site?: string) =>
+      client().publishContents({ files: [{ path: 'index.html', content }] }, site)
+    const { slug, claimToken } = await publish('before')
+    assert.equal((await sendRequest(port, { site: slug })).text, 'before')
+    const holder = new pg.Client(proxied.replace(`:${proxy.port}`, `:${proxy.upstreamPort}`))
+    await holder.connect()
+    stack.defer(() => holder.end())
+    await holder.query('begin; lock table versions in exclusive mode')
+    const begun = publish('begun')
+    const untilWaiting = waitFor(async () => {
+      const { rows } = await run(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length > 0
+    })
+    await Promise.race([untilWaiting, begun])
+
+    proxy.stop()
+    stack.defer(() => proxy.cut())
+    const path = `/api/v1/publish/${slug}`
+    const headers = { 'Content-Type': 'application/json' }
+    const body = JSON.stringify({ claimToken, files: [{ path: 'index.html', content: 'during' }] })
+    const send = async (method: string) =>
+      (await sendRequest(port, { method, path, ...(method !== 'GET' && { headers, body }) })).status
+    assert.equal(await send('GET'), 503)
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'GET']) assert.equal(await send(method), 503, method)
+    assert.equal((await sendRequest(port, { site: slug })).text, 'before')
+
+    await holder.query('rollback')
+    proxy.resume()
+    const { slug: later } = await begun
+    assert.equal((await sendRequest(port, { site: later })).text, 'begun')
+    await waitFor(async () => (await send('PUT')) === 200)
+    assert.equal((await sendRequest(port, { site: slug })).text, 'during')
   },
 )
 

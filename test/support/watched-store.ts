@@ -39,6 +39,7 @@ export class WatchedStore {
       pollChanges: () => real.pollChanges(),
       silenceMs: () => this.silenceMs(),
       readWaitMs: () => this.real.readWaitMs(),
+      assertAnswering: () => this.real.assertAnswering(),
       check: () => real.check(),
       [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
     }

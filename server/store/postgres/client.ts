@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import type { AnswerWatch } from './answer-watch.ts'
 import type { Cluster } from './connection-url.ts'
 import { OutcomeUnknownError, unavailable, unsupported } from './errors.ts'
 
@@ -50,13 +51,16 @@ export class PostgresClient implements Connection, Disposable {
   readonly host: Cluster['hosts'][number]
   readonly #client: pg.Client
   readonly #socket = new Socket()
+  readonly #answers: AnswerWatch
+  #isPrimary = false
   #isReplicationCanceled = false
   isClosed = false
   isSession = true
   unanswered: Promise<void> | undefined
   onClose: (() => void) | undefined
 
-  constructor({ hosts, config }: Cluster, index: number) {
+  constructor({ hosts, config }: Cluster, index: number, answers: AnswerWatch) {
+    this.#answers = answers
     this.host = hosts[index]!
     this.#client = new pg.Client({
       ...config,
@@ -87,7 +91,9 @@ export class PostgresClient implements Connection, Disposable {
     const [server] = rows
     if (server && server.number < minVersion) throw unsupported(server.version)
     this.isSession = server?.pid === this.#backend.processID
-    return server?.standby === false
+    this.#isPrimary = server?.standby === false
+    if (this.#isPrimary) this.#answers.noteAnswer()
+    return this.#isPrimary
   }
 
   async query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>> {
@@ -165,10 +171,15 @@ export class PostgresClient implements Connection, Disposable {
     const timeout = Promise.withResolvers<never>()
     const expire = () => timeout.reject(new OutcomeUnknownError('the query timed out'))
     const timer = setTimeout(expire, Math.max(1, timeoutMs))
+    const end = this.#answers.expect(timeoutMs, expire)
     try {
-      return await Promise.race([result, timeout.promise])
+      const answer = await Promise.race([result, timeout.promise])
+      // A standby may answer while the primary does not.
+      if (this.#isPrimary) this.#answers.noteAnswer()
+      return answer
     } finally {
       clearTimeout(timer)
+      end()
     }
   }
 

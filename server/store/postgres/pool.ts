@@ -2,6 +2,7 @@ import type { Deadlines } from '../../lib/deadlines.ts'
 import type { ApiError } from '../../lib/errors.ts'
 import type { Incidents, ReadState } from '../../lib/incidents.ts'
 import { Metrics } from '../../lib/metrics.ts'
+import { AnswerWatch } from './answer-watch.ts'
 import type { Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
 import { ConnectionUses, type Use } from './connection-uses.ts'
@@ -12,8 +13,9 @@ interface PoolOptions {
   cluster: Cluster
   maxConnections: number
   minVersion?: number | undefined
-  /** To connect; for a connection of a read, and of a write: then UNAVAILABLE. */
-  timeouts: Pick<Deadlines['database'], 'connect' | 'acquire' | 'queue'>
+  timeouts: Pick<Deadlines['database'], 'connect' | 'acquire' | 'queue' | 'read' | 'silence'>
+  /** By default one of its own. The pool disposes of it. */
+  answers?: AnswerWatch
   metrics?: Metrics | undefined
   incidents?: Incidents | undefined
   /** A clock in milliseconds that is never set. */
@@ -51,7 +53,7 @@ const MAX_BACKOFF_MS = 200
 
 /** Connections to the primary of a cluster, which it searches again after a connection was lost. */
 export class PrimaryPool implements AsyncDisposable {
-  readonly #options: PoolOptions & { clock: () => number }
+  readonly #options: PoolOptions & { clock: () => number; answers: AnswerWatch }
   readonly #metrics: Metrics
   readonly #search: PrimarySearch
   readonly #idle = new Set<PostgresClient>()
@@ -65,11 +67,12 @@ export class PrimaryPool implements AsyncDisposable {
 
   constructor(options: PoolOptions) {
     const { metrics = new Metrics(), incidents, clock = () => performance.now() } = options
-    this.#options = { ...options, clock }
+    const { answers = new AnswerWatch(options.timeouts) } = options
+    this.#options = { ...options, clock, answers }
     this.#uses = new ConnectionUses({ maxConnections: options.maxConnections, clock })
     this.#metrics = metrics
     this.#search = new PrimarySearch({
-      ...{ ...options, metrics, timeoutMs: options.timeouts.connect },
+      ...{ ...options, metrics, timeoutMs: options.timeouts.connect, answers },
       // The former primary may be silent for long, and what it commits now is lost.
       onChange: (primary) => {
         for (const client of this.#open) if (client.host !== primary) client.destroy()
@@ -80,7 +83,9 @@ export class PrimaryPool implements AsyncDisposable {
       state: 'used',
     })
     this.#metrics.addRead('slipway_store_pool_waiting', () => this.#waiting.size)
-    incidents?.watch('database-unreachable', () => (this.#open.size === 0 ? this.#search.failure : undefined))
+    incidents?.watch('database-unreachable', () =>
+      this.#open.size === 0 || answers.isHanging ? this.#search.failure : undefined,
+    )
     incidents?.watch('database-busy', this.#readRefusals())
   }
 
@@ -128,6 +133,7 @@ export class PrimaryPool implements AsyncDisposable {
     this.#rejectWaiting(unavailable())
     for (const client of this.#open) client.close()
     this.#search.close()
+    this.#options.answers[Symbol.dispose]()
   }
 
   #acquire(
@@ -138,6 +144,8 @@ export class PrimaryPool implements AsyncDisposable {
     if (this.#waiting.size >= MAX_WAITING) throw this.#countTimeout()
     if (this.#open.size === 0 && this.#backoff && performance.now() < this.#backoff.until)
       throw this.#backoff.error
+    const { answers } = this.#options
+    const restMs = answers.limitWait(timeoutMs)
     const { promise, resolve, reject } = Promise.withResolvers<Acquired>()
     const waiting = { use, since: this.#options.clock(), resolve, reject }
     this.#waiting.add(waiting)
@@ -150,11 +158,13 @@ export class PrimaryPool implements AsyncDisposable {
     }
     const timer = setTimeout(() => {
       if (this.#waiting.delete(waiting)) reject(this.#countTimeout())
-    }, timeoutMs)
+    }, restMs)
+    const end = answers.expect(timeoutMs, () => this.#waiting.delete(waiting) && reject(unavailable()))
     const abort = () => this.#waiting.delete(waiting) && reject(signal!.reason)
     signal?.addEventListener('abort', abort)
     return promise.finally(() => {
       clearTimeout(timer)
+      end()
       signal?.removeEventListener('abort', abort)
     })
   }

@@ -5,6 +5,7 @@ import { Metrics } from '../../lib/metrics.ts'
 import { CommitWatch } from '../commit-watch.ts'
 import { createQueries } from '../queries.ts'
 import { type ChangeListener, type ChangeSet, NO_EFFECTS, type Store } from '../store.ts'
+import { AnswerWatch } from './answer-watch.ts'
 import { ChangeFeed, ChangeHints } from './change-feed.ts'
 import type { Connection, Query } from './client.ts'
 import { parseConnectionUrl } from './connection-url.ts'
@@ -43,8 +44,9 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const { timeouts = DEADLINES.database, minVersion, metrics = new Metrics(), incidents } = options
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
+  const answers = new AnswerWatch(timeouts)
   const pool = opened.use(
-    new PrimaryPool({ cluster, maxConnections, minVersion, timeouts, metrics, incidents }),
+    new PrimaryPool({ cluster, maxConnections, minVersion, timeouts, answers, metrics, incidents }),
   )
   await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 
@@ -81,6 +83,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
     pollChanges: () => feed.poll().catch(translateError),
     silenceMs: () => feed.silenceMs(),
     readWaitMs: () => pool.readWaitMs(),
+    assertAnswering: () => answers.assertAnswering(),
 
     async check() {
       await read({ text: 'select from accounts limit 1' })

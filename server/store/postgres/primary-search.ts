@@ -3,12 +3,14 @@ import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import type { AnswerWatch } from './answer-watch.ts'
 import { PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
 import { MIN_SERVER_VERSION, unavailable } from './errors.ts'
 
 interface SearchOptions {
   cluster: Cluster
+  answers: AnswerWatch
   /** How long a connection may take; then UNAVAILABLE. */
   timeoutMs: number
   /** The oldest server that is accepted, as `server_version_num`. */
@@ -79,7 +81,7 @@ export class PrimarySearch extends Component<SearchOptions> {
       await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])
     }
     if (search.isDone || this.#isClosed) throw new StandbyError('another host is the primary')
-    const client = new PostgresClient(this.parts.cluster, index)
+    const client = new PostgresClient(this.parts.cluster, index, this.parts.answers)
     search.clients.add(client)
     this.#unproven.add(client)
     const { minVersion = MIN_SERVER_VERSION } = this.parts
