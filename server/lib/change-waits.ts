@@ -12,11 +12,7 @@ interface Waiting {
 }
 
 /** Waiting requests of a process, of one caller and for the first name of a call. */
-export interface WaitLimits {
-  total: number
-  perKey: number
-  perName: number
-}
+export type WaitLimits = Record<'total' | 'perKey' | 'perName', number>
 
 /** Requests that wait for changes, in this process. */
 export class ChangeWaits {

@@ -252,7 +252,7 @@ export async function recordFormerFiles(
   const paths = new Set(next.files.map(({ path }) => path))
   const gone = replaced
     .filter(({ path }) => !paths.has(path))
-    .map((file) => toFormerFile(file, now + FORMER_FILES_TTL_MS))
+    .map((file): FormerFile => ({ ...file, ...nfcOf(file.path), until: now + FORMER_FILES_TTL_MS }))
   for (const { path } of gone) paths.add(path)
   const others = former?.files.filter(({ path, until }) => until > now && !paths.has(path)) ?? []
   const files = [...gone, ...others].slice(0, MAX_FORMER_FILES)
@@ -261,9 +261,9 @@ export async function recordFormerFiles(
 }
 
 /** Normalizes here, as thousands of names in each load of a site would take too long. */
-function toFormerFile(file: ManifestFile, until: number): FormerFile {
-  const nfc = normalizeNfc(file.path)
-  return { ...file, ...(nfc === file.path ? {} : { nfc }), until }
+function nfcOf(path: string): Pick<FormerFile, 'nfc'> {
+  const nfc = normalizeNfc(path)
+  return nfc === path ? {} : { nfc }
 }
 
 export async function forgetFormerOfPreview(
