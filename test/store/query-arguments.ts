@@ -344,7 +344,6 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   nodes: {
     list: [],
-    removeUnseen: [1, 'web-1:8080'],
   },
   figures: {
     count: ['site', { after: 'slug 7', limit: 50, since: 3_600_000 }],

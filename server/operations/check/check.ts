@@ -106,7 +106,8 @@ function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptio
   const releases = [...new Set(nodes.map(({ release }) => release))]
   const now = Math.max(0, ...nodes.map(({ seenAt }) => seenAt))
   const silent = nodes.filter(({ seenAt }) => now - seenAt > SILENT_MS)
-  const found = nodes.length === 0 ? 'no node runs yet' : `${nodes.length} run, ${releases.join(' and ')}`
+  const found =
+    nodes.length === 0 ? 'no node runs yet' : `${nodes.length - silent.length} run, ${releases.join(' and ')}`
   return [
     different.length > 0
       ? failed('shared settings', `not those of the other nodes: ${different.join(', ')}`)

@@ -76,17 +76,13 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
     return this.#isReplaceable
   }
 
-  /** A process that ends without this stays in the list until one of its host ends, or for a day. */
+  /** A process that ends without this stays in the list until one of its host runs again, or for a day. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await this.#reporting
-    const { store, host } = this.parts
-    const before = store.clock() - SILENT_MS
-    await store
+    await this.parts.store
       .execute('relaxed', ({ rows }) => rows.remove('nodes', { id: this.#id }))
       .catch(() => undefined)
-    // Otherwise the host, which was restarted, would be silent while it is restarted again.
-    await store.execute('relaxed', ({ nodes }) => nodes.removeUnseen(before, host)).catch(() => undefined)
   }
 
   async #report(): Promise<void> {
@@ -100,9 +96,8 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
       this.#silent = listSilent(nodes, { now: store.clock(), since: this.#failedAt })
       this.#isReplaceable = nodes.some((other) => this.#canReplace(other))
       this.#different = await this.#compareSettings(nodes)
-      const before = node.seenAt - DAY_MS
-      if (nodes.some(({ seenAt }) => seenAt < before))
-        await store.execute('relaxed', (queries) => queries.nodes.removeUnseen(before))
+      for (const { id } of nodes.filter((other) => this.#hasEnded(other)))
+        await store.execute('relaxed', ({ rows }) => rows.remove('nodes', { id }))
     } catch (error) {
       this.#isReplaceable = false
       this.#failedAt = store.clock()
@@ -121,6 +116,13 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
     if (different.length === 0 || later.some(isRunning)) return different
     await settings.store(store)
     return []
+  }
+
+  /** Killed a day ago, or before one of its host reported itself: one that did not end adds itself again. */
+  #hasEnded({ host, seenAt }: NodeReport): boolean {
+    const now = this.parts.store.clock()
+    const isOld = seenAt < now - DAY_MS
+    return isOld || (host === this.parts.host && isSilent({ seenAt: Math.max(seenAt, this.#failedAt) }, now))
   }
 
   /** Processes of one machine have the same disk. */

@@ -7,14 +7,6 @@ export class NodeQueries extends QueryGroup {
   list(): Promise<NodeReport[]> {
     return this.#rows.list({}, 'startedAt', 'id')
   }
-
-  /** Of all hosts, or of one. */
-  async removeUnseen(before: number, host?: string): Promise<void> {
-    await this.#rows.remove((all) => {
-      const unseen = all.where('seen_at', '<', before)
-      return host === undefined ? unseen : unseen.where('host', '=', host)
-    })
-  }
 }
 
 export class SharedSettingQueries extends QueryGroup {
