@@ -176,7 +176,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
   ): Promise<void> {
     const { pendingVersions, store, blobs, log } = this.parts
     const report = (error: unknown) =>
-      log.warn('a sweep will delete a refused archive', { slug: staged?.slug, error })
+      log.warn('a sweep will delete what is left of a failed publish', { slug: staged?.slug, error })
     if (staged) await pendingVersions.abort(staged).catch(report)
     await this.#discard(received).catch(report)
     const objects = [...received, ...recorded].map(({ object }) => object)
