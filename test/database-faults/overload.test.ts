@@ -232,3 +232,22 @@ test(
     await blocked
   },
 )
+
+test(
+  'reads that wait for the first connections of a node refuse no publish, unless these take too long',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const { url } = stack.use(await (await sharedPostgres()).borrowDatabase())
+    let now = 0
+    const timeouts = { ...PATIENT_TIMEOUTS, acquire: 60_000 }
+    const cluster = parseConnectionUrl(url)
+    const pool = stack.use(new PrimaryPool({ cluster, maxConnections: 2, timeouts, clock: () => now }))
+    const read = pool.use(async () => 'served')
+    now = 60_000
+    assert.equal(pool.readWaitMs(), 0)
+    now++
+    assert.equal(pool.readWaitMs(), now)
+    assert.equal(await read, 'served')
+  },
+)

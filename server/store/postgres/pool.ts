@@ -61,7 +61,7 @@ export class PrimaryPool implements AsyncDisposable {
   readonly #waiting = new Set<Waiting>()
   readonly #open = new Set<PostgresClient>()
   readonly #uses: ConnectionUses
-  #connecting = 0
+  readonly #connecting = { count: 0, since: 0 }
   #isClosed = false
   #backoff: { until: number; error: unknown } | undefined
 
@@ -117,10 +117,12 @@ export class PrimaryPool implements AsyncDisposable {
     return this.#search.connect()
   }
 
-  /** How long the first of the reads without a connection has waited for one. */
+  /** How long the first of the reads without a connection has waited for one; 0 while further ones are being opened. */
   readWaitMs(): number {
-    const first = this.#waiting.values().find(({ use }) => use === 'read')
-    return first ? this.#options.clock() - first.since : 0
+    const now = this.#options.clock()
+    const isOpening = this.#connecting.count > 0 && !this.#search.failure
+    if (isOpening && now - this.#connecting.since <= this.#options.timeouts.acquire) return 0
+    return now - (this.#waiting.values().find(({ use }) => use === 'read')?.since ?? now)
   }
 
   /** Closes what is not in use, when the host may not be the primary or not be reachable any more. */
@@ -194,9 +196,9 @@ export class PrimaryPool implements AsyncDisposable {
       this.#waiting.delete(waiting)
       waiting.resolve({ client, end: this.#uses.begin(waiting.use) })
     }
-    if (!this.#findNext() || this.#connecting >= this.#waiting.size) return
+    if (!this.#findNext() || this.#connecting.count >= this.#waiting.size) return
     if (this.#backoff && performance.now() < this.#backoff.until) return
-    if (this.#open.size + this.#connecting < this.#options.maxConnections) this.#addConnection()
+    if (this.#open.size + this.#connecting.count < this.#options.maxConnections) this.#addConnection()
   }
 
   #findNext(): Waiting | undefined {
@@ -204,21 +206,21 @@ export class PrimaryPool implements AsyncDisposable {
   }
 
   #addConnection(): void {
-    this.#connecting++
+    if (this.#connecting.count++ === 0) this.#connecting.since = this.#options.clock()
     this.#search.connect().then(
       (client) => {
-        this.#connecting--
+        this.#connecting.count--
         this.#backoff = undefined
         client.onClose = () => this.#forget(client)
         this.#open.add(client)
         this.#release(client)
       },
       (error: unknown) => {
-        this.#connecting--
+        this.#connecting.count--
         const backoffMs = MIN_BACKOFF_MS + Math.random() * (MAX_BACKOFF_MS - MIN_BACKOFF_MS)
         const backoff = { until: performance.now() + backoffMs, error }
         this.#backoff = backoff
-        if (this.#open.size + this.#connecting === 0) return this.#rejectWaiting(error)
+        if (this.#open.size + this.#connecting.count === 0) return this.#rejectWaiting(error)
         // A timer can run before its time by a millisecond.
         const end = () => {
           if (this.#backoff === backoff) this.#backoff = undefined
