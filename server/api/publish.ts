@@ -64,7 +64,7 @@ export function publishDirectly(
   slug?: string,
 ): Promise<ArchiveResponse> {
   return uploadLimiter.run(
-    caller.account?.id ?? rateLimitSubnet(caller.address),
+    rateLimitSubnet(caller.address),
     () =>
       slug === undefined
         ? archivePublisher.create(caller, direct)
@@ -215,7 +215,7 @@ export function uploadHandlers({ publishService, uploadLimiter }: Services) {
       return uploadLimiter.run(
         rateLimitSubnet(caller.address),
         () => publishService.upload(key, query, request.raw, readUploadHeaders(request)),
-        () => publishService.isOfAccount(key.split('/')[1] ?? ''),
+        () => publishService.isOfAccount(key, query),
       )
     },
     uploadBundle: ({ request, caller, params }) => {
@@ -223,7 +223,7 @@ export function uploadHandlers({ publishService, uploadLimiter }: Services) {
       return uploadLimiter.run(
         rateLimitSubnet(caller.address),
         () => publishService.uploadBundle(params, query, request.raw, readUploadHeaders(request)),
-        () => publishService.isOfAccount(params.versionId),
+        () => publishService.isOfAccount(params, query),
       )
     },
   } satisfies Partial<Handlers>

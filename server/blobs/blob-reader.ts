@@ -19,8 +19,11 @@ const MAX_KEPT_BYTES = 16 * 1024
 export class BlobReader {
   readonly #blobs: ReadableBlobs
   readonly #index: BlobIndex
+  /** Reads wait for it. */
+  readonly durable: Promise<unknown> | undefined
 
-  constructor(blobs: ReadableBlobs, index: BlobIndex) {
+  constructor(blobs: ReadableBlobs, index: BlobIndex, durable?: Promise<unknown>) {
+    this.durable = durable
     this.#blobs = blobs
     this.#index = index
   }
@@ -46,7 +49,7 @@ export class BlobReader {
       return this.#blobs.read(location, range)
     }
     const find: BlobIndex['find'] = async (hash) => byHash.get(hash) ?? this.#index.find(hash)
-    return new BlobReader({ ...this.#blobs, bytes, read }, { find })
+    return new BlobReader({ ...this.#blobs, bytes, read }, { find }, durable)
   }
 
   /** All bytes of a blob, or of a known location of it; undefined when absent. UNAVAILABLE when it cannot be read. */

@@ -6,11 +6,6 @@ const MAX_WAIT_MS = 25_000
 /** Requests that check in one turn of the event loop. */
 const MAX_WOKEN = 50
 
-interface Waiting {
-  names: readonly string[]
-  wake(): void
-}
-
 /** Waiting requests of a process, of one caller and for the first name of a call. */
 export type WaitLimits = Record<'total' | 'perKey' | 'perName', number>
 
@@ -19,9 +14,10 @@ export class ChangeWaits {
   readonly #limiter: ConcurrencyLimiter
   readonly #names: ConcurrencyLimiter
   readonly #maxWaitMs: number
-  readonly #waiting = new Set<Waiting>()
+  /** What wakes a request, with the names for which it waits. */
+  readonly #waiting = new Map<() => void, readonly string[]>()
   /** Those that are to check again. */
-  readonly #woken = new Set<Waiting>()
+  readonly #woken = new Set<() => void>()
   #hasEnded = false
 
   constructor(limits: WaitLimits, maxWaitMs = MAX_WAIT_MS) {
@@ -46,10 +42,10 @@ export class ChangeWaits {
         change.resolve()
       }
       const isOver = () => isLate || signal.aborted || this.#hasEnded
-      const waiting = { names, wake: () => change.resolve() }
+      const wake = () => change.resolve()
       const timer = setTimeout(end, this.#maxWaitMs)
       signal.addEventListener('abort', end)
-      this.#waiting.add(waiting)
+      this.#waiting.set(wake, names)
       try {
         for (;;) {
           // Before the check, so that no change is missed.
@@ -62,7 +58,7 @@ export class ChangeWaits {
       } finally {
         clearTimeout(timer)
         signal.removeEventListener('abort', end)
-        this.#waiting.delete(waiting)
+        this.#waiting.delete(wake)
       }
     }
     return this.#names.run(names[0]!, () => this.#limiter.run(caller, run))
@@ -73,15 +69,15 @@ export class ChangeWaits {
     if (this.#waiting.size === 0) return
     const changed = names && new Set(names)
     const isIdle = this.#woken.size === 0
-    for (const waiting of this.#waiting)
-      if (!changed || waiting.names.some((name) => changed.has(name))) this.#woken.add(waiting)
+    for (const [wake, names] of this.#waiting)
+      if (!changed || names.some((name) => changed.has(name))) this.#woken.add(wake)
     if (isIdle && this.#woken.size > 0) setImmediate(this.#wakeSome)
   }
 
   readonly #wakeSome = () => {
-    for (const waiting of this.#woken.values().take(MAX_WOKEN)) {
-      this.#woken.delete(waiting)
-      waiting.wake()
+    for (const wake of this.#woken.values().take(MAX_WOKEN)) {
+      this.#woken.delete(wake)
+      wake()
     }
     if (this.#woken.size > 0) setImmediate(this.#wakeSome)
   }

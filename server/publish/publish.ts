@@ -102,10 +102,12 @@ export class PublishService extends Component<PublishServiceParts> {
     return this.#buildResponse({ slug, versionId: version.id, files, skipped, ...compared }, arrived)
   }
 
-  /** Whether it is a pending version of a site that does not expire, as those without an account do. */
-  async isOfAccount(versionId: string): Promise<boolean> {
-    const manifest = await this.#manifests.load(versionId, this.parts.store.read)
-    return manifest?.expiresAt === null
+  /** Whether a signed URL is for a site that does not expire, as those without an account do. UPLOAD_EXPIRED for another URL. */
+  async isOfAccount(target: string | BundleUpload, query: UploadQuery): Promise<boolean> {
+    const { targets, store } = this.parts
+    if (typeof target !== 'string') targets.verifyBundle(target, query)
+    const { versionId } = typeof target === 'string' ? targets.verify(target, query) : target
+    return (await this.#manifests.load(versionId, store.read))?.expiresAt === null
   }
 
   /** Spec 4.6: receives one file. `key` and `query` are the signed URL, the only credential. */

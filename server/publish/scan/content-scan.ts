@@ -64,6 +64,8 @@ export class ContentScan extends Component<ContentScanParts> {
       unknown.delete(id)
     if (unknown.size === 0) return
     const toScan = [...unknown.values()].map((file) => ({ ...file, open: () => openBlob(reader, file) }))
+    // The time limit of the scanner begins when it can read.
+    await reader.durable
     const outcome = await this.#semaphore.run(publisher, () => this.#scan(scanner, toScan))
     if (outcome === 'failed') return
     if (outcome) throw contentRefused(outcome)
