@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { DEADLINES, PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { AnswerWatch } from '../../server/store/postgres/answer-watch.ts'
 import { lockKey } from '../../server/store/postgres/writer.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
@@ -201,3 +202,17 @@ test(
     for (const slug of sites) assert.equal((await store.read.sites.find(slug))!.title, 'own')
   },
 )
+
+test('a database that hung counts as answering again after one answer, however close to the deadline of its read', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  using watch = new AnswerWatch({ read: 800, silence: 800 })
+  const given: string[] = []
+  watch.expect(800, () => given.push('first'))
+  t.mock.timers.tick(1000)
+  assert.deepEqual([watch.isHanging, given], [true, ['first']])
+  watch.expect(700, () => given.push('poll'))
+  t.mock.timers.tick(600)
+  assert.deepEqual([watch.isHanging, given], [true, ['first']])
+  watch.noteAnswer()
+  assert.equal(watch.isHanging, false)
+})

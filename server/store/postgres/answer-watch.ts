@@ -26,7 +26,6 @@ export class AnswerWatch extends Component<AnswerTimeouts> implements Disposable
     clearInterval(this.#timer)
   }
 
-  /** UNAVAILABLE while the database answers nothing. */
   assertAnswering(): void {
     if (this.isHanging) throw unavailable()
   }
@@ -52,7 +51,8 @@ export class AnswerWatch extends Component<AnswerTimeouts> implements Disposable
 
   #check(): void {
     if (this.#expected.size > 0) this.#silentChecks++
-    if (!this.isHanging) return
+    // Once: a later poll keeps its deadline, so that an answer can end this.
+    if (this.#silentChecks !== CHECKS + 1) return
     for (const [giveUp, timeoutMs] of this.#expected) if (timeoutMs <= this.parts.read) giveUp()
   }
 }
