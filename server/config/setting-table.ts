@@ -318,7 +318,7 @@ const rows = {
   uploadsAtOnce: integer(
     256,
     [1, 100_000],
-    'Concurrent uploads and archives per process. One IP address can use a quarter of them, and the last quarter is for sites of accounts.',
+    'Concurrent uploads and archives per process. One IP address can use a quarter of them, and the last quarter is for sites of accounts that do not expire.',
   ),
   accessLog: text('off', 'Access log, a line for each request: `off`, `stdout`, or the path of a file.'),
   accessLogFormat: oneOf(

@@ -88,9 +88,8 @@ refuse_links() {
 
 # The data of a repository and folders of secrets, by their names or by a link.
 refuse_private() {
-  top=$(pwd -P)
   target=$(cd -- "$folder" && pwd -P)
-  printf '%s/%s\n' "$folder" "${target#"${top%/}/"}" | tr 'A-Z/' 'a-z\n' |
+  printf '%s/%s\n' "$folder" "$target" | tr 'A-Z/' 'a-z\n' |
     while read -r name; do
       case $name in
       .slipway) exit 1 ;;
