@@ -19,7 +19,6 @@ const MAX_KEPT_BYTES = 16 * 1024
 export class BlobReader {
   readonly #blobs: ReadableBlobs
   readonly #index: BlobIndex
-  /** Reads wait for it. */
   readonly durable: Promise<unknown> | undefined
 
   constructor(blobs: ReadableBlobs, index: BlobIndex, durable?: Promise<unknown>) {

@@ -14,7 +14,6 @@ export class ChangeWaits {
   readonly #limiter: ConcurrencyLimiter
   readonly #names: ConcurrencyLimiter
   readonly #maxWaitMs: number
-  /** What wakes a request, with the names for which it waits. */
   readonly #waiting = new Map<() => void, readonly string[]>()
   /** Those that are to check again. */
   readonly #woken = new Set<() => void>()

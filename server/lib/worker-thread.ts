@@ -56,8 +56,10 @@ export class WorkerThread<Message, Answer> extends Component<WorkerThreadOptions
       this.#calls.shift()?.resolve(answer)
       this.#wait()
     })
-    worker.on('error', (error) => worker === this.#worker && this.#fail(error))
-    worker.on('exit', () => worker === this.#worker && this.#fail(new Error('The thread ended')))
+    // Answers that were sent before an error may arrive after it, and before the exit.
+    let failure = new Error('The thread ended')
+    worker.on('error', (error: Error) => (failure = error))
+    worker.on('exit', () => worker === this.#worker && this.#fail(failure))
     for (const { message } of this.#calls) worker.postMessage(message)
     this.#wait()
   }
