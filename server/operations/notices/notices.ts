@@ -47,7 +47,7 @@ const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 /** Events of a kind that are found, and emails that are sent, per run. */
 const NOTICES_PER_RUN = 100
 
-/** After so many in a row, a run ends: the mail server probably accepts no email now. */
+/** After this number in a row, a run ends: the mail server probably accepts no email now. */
 const MAX_DEFERRED = 10
 
 /** A row prevents a second email about its event until then. */
