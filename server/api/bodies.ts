@@ -5,6 +5,7 @@ import type { ClientMemory, MemoryReservation } from '../../packages/http-server
 import type { TransferRates } from '../../packages/http-server/clients/transfer-rates.ts'
 import { GrowingBuffer } from '../../packages/http-server/memory/growing-buffer.ts'
 import type { RequestMessage } from '../../packages/http-server/request-message.ts'
+import { decodeUtf8 } from '../lib/decode-utf8.ts'
 import { ApiError, invalidField, tooLarge } from '../lib/errors.ts'
 import { overloaded } from '../lib/semaphore.ts'
 import { findInternalRequest } from './internal-requests.ts'
@@ -105,7 +106,8 @@ export async function readJson(request: FastifyRequest, payload: IncomingMessage
   const textBytes = JSON_TEXT_FACTOR * bytes.length
   reserveBody(request, textBytes)
   reserveBody(request, textBytes + JSON_VALUE_BYTES * (await checkJsonStructure(bytes)))
-  const text = bytes.toString()
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw new ApiError('INVALID_JSON', 'The body is not valid JSON: it is not UTF-8')
   // Decoding and parsing the largest body may take tens of milliseconds each.
   await turn()
   try {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { parseJsonObject } from '../lib/json-object.ts'
 import type { Log } from '../lib/log.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { readBody } from './bodies.ts'
@@ -37,18 +38,12 @@ export async function cspReports(
 }
 
 function reported(body: unknown): Record<string, unknown> {
-  try {
-    const report = (JSON.parse(String(body)) as Record<string, unknown>)['csp-report'] as Record<
-      string,
-      unknown
-    >
-    const fields = FIELDS.map((name) => [name, report[name]] as const).filter(
-      ([, value]) => typeof value === 'string',
-    )
-    return Object.fromEntries(
-      fields.map(([name, value]) => [name, String(value).split('?', 1)[0]!.slice(0, MAX_FIELD_LENGTH)]),
-    )
-  } catch {
-    return { unreadable: true }
-  }
+  const report = parseJsonObject(String(body))?.['csp-report'] as Record<string, unknown> | null | undefined
+  if (!report) return { unreadable: true }
+  const fields = FIELDS.map((name) => [name, report[name]] as const).filter(
+    ([, value]) => typeof value === 'string',
+  )
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, String(value).split('?', 1)[0]!.slice(0, MAX_FIELD_LENGTH)]),
+  )
 }

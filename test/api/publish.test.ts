@@ -112,8 +112,17 @@ test('a size of a file or a site can equal the limit and not exceed it, with an 
 })
 
 describe('a body', () => {
-  const bodies: [sentence: string, type: string | undefined, body: string, status: number, code: string][] = [
+  const bodies: [
+    ...[sentence: string, type: string | undefined, body: string | Buffer, status: number, code: string],
+  ][] = [
     ['that is not JSON', 'application/json', '{"files":', 400, 'INVALID_JSON'],
+    [
+      'whose text is Latin-1',
+      'application/json',
+      Buffer.from('{"title":"é"}', 'latin1'),
+      400,
+      'INVALID_JSON',
+    ],
     ['that is JSON twice', 'application/json', '{}{}', 400, 'INVALID_JSON'],
     ['of a text', 'application/json', '"files"', 400, 'VALIDATION_ERROR'],
     ['of a list', 'application/json', '[]', 400, 'VALIDATION_ERROR'],
@@ -132,6 +141,15 @@ describe('a body', () => {
       const answer = await api.request('POST', '/api/v1/publish', { key: owner.key, body, headers })
       assert.deepEqual([answer.status, answer.json.code], [status, code], sentence)
     }
+  })
+
+  test('may begin with a byte order mark, which editors on Windows write', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const body = `\ufeff${JSON.stringify({ files: [PAGE] })}`
+    assert.equal(
+      (await api.request('POST', '/api/v1/publish', { key: owner.key, body, headers })).status,
+      201,
+    )
   })
 
   test('that is no JSON says where, if the parser knows it', async () => {
