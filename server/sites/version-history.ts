@@ -10,6 +10,7 @@ import type {
 } from '../../protocol/api/versions.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import {
   assertPermitted,
   type Caller,
@@ -185,7 +186,8 @@ export class Versions extends Component<VersionsParts> {
     versionId?: string,
   ): Promise<StoredFile & { body: Readable }> {
     const files = await this.#files(account, slug, versionId)
-    const file = files.find((one) => one.path === path)
+    const name = normalizeNfc(path)
+    const file = files.find((one) => normalizeNfc(one.path) === name)
     if (!file) throw new ApiError('NOT_FOUND', 'File not found in this version')
     return { ...file, body: await this.#openBlob(file) }
   }

@@ -70,6 +70,17 @@ describe('one file', () => {
     assert.equal(await read(`?versionId=${draft.versionId}`), 'draft')
   })
 
+  test('is read by either Unicode form of its name, as visitors do', async () => {
+    const { slug } = await api.publish(owner.client, {
+      'caf\u00e9.txt': 'composed',
+      'u\u0308.txt': 'decomposed',
+    })
+    for (const path of ['caf\u00e9.txt', 'cafe\u0301.txt'])
+      assert.equal((await owner.request('GET', filePath(slug, path))).text, 'composed')
+    for (const path of ['\u00fc.txt', 'u\u0308.txt'])
+      assert.equal((await owner.request('GET', filePath(slug, path))).text, 'decomposed')
+  })
+
   test('is NOT_FOUND when the version has no such path', async () => {
     const { slug } = await api.publish(owner.client, contents)
     for (const path of ['INDEX.HTML', '', '/', 'a b', 'a b/', '..', '%2e%2e/x', 'index.html/']) {
