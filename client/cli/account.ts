@@ -94,7 +94,11 @@ export async function chooseSite(work: CommandContext, options: OptionValues): P
   return { server, slug: site?.slug ?? name!, remembered: site }
 }
 
-async function siteFromHere(work: CommandContext, known: RememberedSite[]): Promise<RememberedSite> {
+async function siteFromHere(work: CommandContext, published: RememberedSite[]): Promise<RememberedSite> {
+  // Several folders can be published to one site, which is remembered for each of them.
+  const isFirst = ({ slug, server }: RememberedSite, at: number) =>
+    published.findIndex((other) => other.slug === slug && other.server === server) === at
+  const known = published.filter(isFirst)
   if (known.length === 0) {
     const hint = `Name a site: --site SLUG (list them: ${work.settings.program} sites)`
     throw new UsageError('No site was published from this folder', hint)
