@@ -90,7 +90,7 @@ const AUTH_CODES = new Set([
   'ALREADY_CLAIMED',
   'SIGN_UP_CLOSED',
 ])
-const LIMIT_CODE = /^(RATE_LIMITED|PAYLOAD_TOO_LARGE|QUOTA_EXCEEDED|.+_LIMIT_REACHED)$/
+const LIMIT_CODE = /^(RATE_LIMITED|QUOTA_EXCEEDED|.+_LIMIT_REACHED)$/
 
 function exitCodeOf(error: SlipwayError): number {
   const { code, status } = error

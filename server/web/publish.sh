@@ -191,7 +191,7 @@ report() {
     # Hints for those who send the request themselves.
     *:400) code=6 hint= ;;
     *:404) code=2 ;;
-    *_LIMIT_REACHED:* | *:413 | *:429) code=4 ;;
+    *_LIMIT_REACHED:* | QUOTA_EXCEEDED:* | *:429) code=4 ;;
     *:408 | *:5??) code=5 ;;
     *) code=6 ;;
     esac

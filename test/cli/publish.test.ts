@@ -517,6 +517,13 @@ describe('publish', () => {
       assert.equal((await fixture.publish('--title', 'x')).code, 2)
     })
 
+    it('about files that are too large, and exits as when it refuses them itself', async () => {
+      fixture.server.reply(/./, errorResponse(413, 'PAYLOAD_TOO_LARGE'))
+      const { code, stderr } = await fixture.publish()
+      assert.equal(code, 6)
+      assert.match(stderr, /Publish fewer or smaller files\.\n {2}Sign in for higher limits: slipway login/)
+    })
+
     it('about a limit of the plan, with the command that makes room', async () => {
       for (const [error, hint] of [
         [errorResponse(403, 'PREVIEW_LIMIT_REACHED'), 'Delete one first: slipway previews delete NAME'],

@@ -115,6 +115,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         [403, 'PREVIEW_LIMIT_REACHED', 4],
         [408, 'REQUEST_TIMEOUT', 5],
         [413, 'QUOTA_EXCEEDED', 4],
+        [413, 'PAYLOAD_TOO_LARGE', 6],
         [429, 'RATE_LIMITED', 4],
         [422, 'SECRET_DETECTED', 6],
         [503, 'UNAVAILABLE', 5],
