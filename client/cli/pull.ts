@@ -15,7 +15,7 @@ import type { Slipway } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
-import { FolderWriter, isWritablePath } from './folder/folder-writer.ts'
+import { FolderWriter, isProtectedFolder, isWritablePath } from './folder/folder-writer.ts'
 import { readTar } from './folder/read-tar.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
@@ -45,6 +45,7 @@ version no longer has are removed, unless they were changed here.`,
     const folder = resolve(cwd, operand ?? slug)
     if (linkTarget(folder) !== undefined)
       throw new RefusedError(`Refusing to write through the symbolic link ${folder}`)
+    if (isProtectedFolder(folder)) throw new RefusedError(`Refusing to write into ${folder}`)
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)

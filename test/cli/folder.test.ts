@@ -166,6 +166,8 @@ const cases: [path: string, onLinux: boolean, onWindows: boolean][] = [
   ['a/.GIT/config', false, false],
   ['.hg/hgrc', false, false],
   ['.Slipway/site.json', false, false],
+  ['.ssh/authorized_keys', false, false],
+  ['a/.AWS/config', false, false],
   // Names by which Windows and HFS+ find the same folders.
   ['GIT~1/config', false, false],
   ['slipwa~2/site.json', false, false],

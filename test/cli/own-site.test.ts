@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -330,6 +330,23 @@ describe('the site of this folder', () => {
     }
     assert.deepEqual(readdirSync(outside.cwd), ['target.txt'])
     assert.equal(readFileSync(join(outside.cwd, 'target.txt'), 'utf8'), 'kept')
+  })
+
+  it('is not written into the folder of a repository or of keys, also by a link', async () => {
+    const { cli } = fixture
+    using clone = new CliHarness()
+    fixture.remember('otter')
+    for (const { cwd } of [cli, clone]) {
+      mkdirSync(join(cwd, '.git/hooks'), { recursive: true })
+      symlinkSync('.git/hooks', join(cwd, 'docs'))
+    }
+    const folders = ['.git/hooks', '.git', 'sub/.GIT/new', '.ssh', join(clone.cwd, '.git/hooks/new')]
+    for (const folder of [...folders, join(clone.cwd, 'docs'), join(clone.cwd, 'docs/new')]) {
+      serveArchive(['post-checkout'])
+      const { code, stderr } = await cli.run(['pull', folder, '--force'], keyed)
+      assert.deepEqual([code, /Refusing to write into \S+\n/.test(stderr)], [6, true], stderr)
+    }
+    for (const { cwd } of [cli, clone]) assert.deepEqual(readdirSync(join(cwd, '.git/hooks')), [])
   })
 
   it('replaces no file by bytes with another hash', async () => {

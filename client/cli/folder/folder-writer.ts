@@ -1,6 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream, existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  createWriteStream,
+  existsSync,
+  lstatSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { FileEntry } from '../../../protocol/api/fields.schema.ts'
 import { validatePath } from '../../../protocol/manifest/paths.ts'
@@ -9,10 +17,11 @@ import { makeFolder } from './make-folder.ts'
 import type { TarEntry } from './read-tar.ts'
 
 /**
- * Folders whose files instruct programs on this machine, with the names that Windows gives them (`GIT~1`): a site cannot
- * replace them.
+ * Folders whose files instruct programs on this machine or give access to it, with the names that Windows gives them
+ * (`GIT~1`): a site cannot replace them.
  */
-const PROTECTED_NAME = /^(\.git|\.hg|\.svn|\.slipway|(git|hg|svn|slipwa)~\d+)$/
+const PROTECTED_NAME =
+  /^(\.(git|hg|svn|slipway|ssh|aws|gnupg|kube)|(git|hg|svn|slipwa|ssh|aws|gnupg|kube)~\d+)$/
 
 /** Characters that HFS+ ignores in names. */
 const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
@@ -27,6 +36,13 @@ export function isWritablePath(path: string, platform: string): boolean {
   return path
     .split('/')
     .every((name) => !isProtectedName(name) && !(platform === 'win32' && SPECIAL_ON_WINDOWS.test(name)))
+}
+
+/** Whether a folder of this machine, or what it leads to, is in one whose files a site cannot replace. */
+export function isProtectedFolder(folder: string): boolean {
+  let existing = folder
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing)
+  return [folder, realpathSync.native(existing)].some((path) => path.split(sep).some(isProtectedName))
 }
 
 /** On every system, since the folder may be on a drive of Windows or macOS. */
