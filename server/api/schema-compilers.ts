@@ -41,13 +41,13 @@ export class LazySchemaCompilers {
       return (route) => {
         if (route.httpPart !== 'querystring') return compiler(route)
         const compiled = ofText(route)
-        // A validator that converts types changes the object that it gets.
         const run: Compiled = (query) => {
-          const result = compiled({ ...(query as object) })
-          run.errors = compiled.errors
-          return result
+          // A validator that converts types changes the object that it gets.
+          const values = { ...(query as object) }
+          // The conversion of 1e400 gives Infinity, which is no number of JSON and is compared with no limit.
+          return compiled(values) && compiled(values)
         }
-        return run
+        return withErrorsOf(() => compiled, run)
       }
     }
   }
@@ -57,16 +57,15 @@ export class LazySchemaCompilers {
       const compiler = once(() => (requireFromFastify(name)() as CompilerFactory)(...options))
       return (route) => {
         const compiled = once(() => compiler()(route))
-        const run: Compiled = (value) => {
-          const result = compiled()(value)
-          // Fastify reads the errors of a value from the function that validated it.
-          run.errors = compiled().errors
-          return result
-        }
-        return run
+        return withErrorsOf(compiled, (value) => compiled()(value))
       }
     }
   }
+}
+
+/** Fastify reads the errors of a value from the function that validated it. */
+function withErrorsOf(compiled: () => Compiled, run: Compiled): Compiled {
+  return Object.defineProperty(run, 'errors', { get: () => compiled().errors })
 }
 
 function once<T>(make: () => T): () => T {

@@ -88,6 +88,13 @@ describe('the list of sites', () => {
     assert.equal(nextCursor, null)
   })
 
+  for (const limit of ['1e400', '-1e400', 'Infinity', '101', '0', '1.5', ''])
+    test(`is refused with the limit '${limit}'`, async () => {
+      const { key } = await api.account()
+      const { status, json } = await api.request('GET', `/api/v1/publishes?limit=${limit}`, { key })
+      assert.deepEqual([status, json.details?.[0]?.field], [400, 'limit'])
+    })
+
   test('has no sites that are deleted, expired or of other accounts', async () => {
     const [one, other] = [await api.account(), await api.account()]
     const kept = await api.publish(one.client, { 'index.html': 'kept' })
