@@ -86,9 +86,10 @@ refuse_links() {
   done
 }
 
-# The data of a repository and folders of secrets, by their names or by a link.
+# The data of a repository, folders of secrets and those of the system, by their names or by a link.
 refuse_private() {
   target=$(cd -- "$folder" && pwd -P)
+  case $target/ in /proc/* | /sys/*) fail 6 "Refusing to publish $folder: name the folder of your site" ;; esac
   printf '%s/%s\n' "$folder" "$target" | tr 'A-Z/' 'a-z\n' |
     while read -r name; do
       case $name in

@@ -168,6 +168,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       ['the data of a repository', '.git', {}, 6, /^slipway: Refusing to publish \.\/\.git: name the folder/],
       ['a folder of secrets', '.AWS/cli', {}, 6, /^slipway: Refusing to publish /],
       ['a link to one', 'logs', {}, 6, /^slipway: Refusing to publish /],
+      ['the data of a process', '/proc/self', {}, 6, /^slipway: Refusing to publish \/proc\/self: /],
       ['a folder without content', 'empty', {}, 6, /^slipway: files: must contain .+\n$/],
       ['a name with a backslash', 'odd', {}, 6, /^slipway: a\\b\.txt: must not contain a backslash; .+\n$/],
       ['a key with a line break', '.', { SLIPWAY_KEY: 'a\nb' }, 3, /has invalid characters/],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -92,8 +93,14 @@ describe('slipway mcp', () => {
     const isPrivate = ['.aws/cli/cache', '.ssh', '.git/logs', '.SSH', '.aws/linked'].map(
       (folder): [object, RegExp] => [{ path: join(home, folder) }, /^REFUSED: Refusing to publish/],
     )
+    execFileSync('mkfifo', [join(home, 'pipe.html')])
+    // The variables of a process, among them keys; and what has no end.
+    const isSystem = ['/proc/self/environ', '/proc/self', '/dev/zero', join(home, 'pipe.html')].map(
+      (system): [object, RegExp] => [{ path: system }, /^REFUSED: Refusing to publish/],
+    )
     const refused: [args: object, refusal: RegExp][] = [
       ...isPrivate,
+      ...(existsSync('/proc/self/environ') ? isSystem : []),
       [{ path: home }, /^REFUSED: Refusing to publish/],
       [{ path: join(home, 'nothing') }, /^USAGE: Folder not found/],
       [{}, /^USAGE: path must be/],

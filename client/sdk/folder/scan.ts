@@ -86,14 +86,22 @@ export function folderProblems({ files, misnamed }: FolderScan): string[] {
   return [...misnamed.map((path) => `${path}: ${NOT_UTF8}`), ...validateFolder(files)]
 }
 
-/** Why the rules exclude a single file, the target of a link included. By default with the rules of its folder. */
+/** Files that the system makes when they are read, such as the variables of each process. */
+const SYSTEM_FOLDER = /^\/(proc|sys)(\/|$)/
+
+/**
+ * Why a single file is excluded, the target of a link included: by the rules, by default those of its folder, or as a
+ * device or a pipe, which may have no end.
+ */
 export function fileExclusion(
   file: string,
   include: ScanOptions = {},
   slipwayignore = readIgnoreFile(dirname(file)),
-): ExclusionReason | undefined {
+): Exclusion['reason'] | undefined {
   const rules = rulesFor(slipwayignore, include)
-  for (const path of [file, realpathSync.native(file)]) {
+  const target = realpathSync.native(file)
+  if (!statSync(target).isFile() || SYSTEM_FOLDER.test(target)) return 'special'
+  for (const path of [file, target]) {
     const reason = rules.reasonFor(basename(path), false) ?? privateReason(dirname(path), rules)
     if (reason !== undefined) return reason
   }
@@ -123,7 +131,7 @@ export function linkTarget(path: string): string | undefined {
 
 /**
  * Whether a folder, or what it leads to, is that of a repository or usually holds secrets, or is in one; only those below
- * `top` count, in which the user is.
+ * `top` count, in which the user is, and those of the system.
  */
 export function isPrivateFolder(
   folder: string,
@@ -131,6 +139,7 @@ export function isPrivateFolder(
 ): boolean {
   if (!statSync(folder).isDirectory()) return false
   const real = realpathSync.native
+  if (SYSTEM_FOLDER.test(real(folder))) return true
   const paths = [relative(top, folder), relative(real(top), real(folder))]
   return paths.some((path) => privateReason(path, rulesFor('', { secrets })) !== undefined)
 }
