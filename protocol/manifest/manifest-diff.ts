@@ -11,10 +11,17 @@ export interface ManifestDiff {
 
 /** In the order of the manifests. A file without a hash, which only a pending version has, counts as changed. */
 export function diffManifests(earlier: readonly StoredFile[], later: readonly StoredFile[]): ManifestDiff {
-  const before = new Map(earlier.map((file) => [file.path, file.hash]))
+  // Most files of an update have the place that they had before, which costs less to find than a path.
+  const moved = earlier.filter(({ path }, index) => later[index]?.path !== path)
+  const before = new Map(moved.map((file) => [file.path, file.hash]))
   const added: string[] = []
   const changed: string[] = []
-  for (const { path, hash } of later) {
+  for (const [index, { path, hash }] of later.entries()) {
+    const same = earlier[index]
+    if (same?.path === path) {
+      if (same.hash !== hash) changed.push(path)
+      continue
+    }
     if (!before.has(path)) added.push(path)
     else if (before.get(path) !== hash) changed.push(path)
     before.delete(path)

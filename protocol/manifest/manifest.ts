@@ -105,7 +105,7 @@ function validateEntry(file: unknown, field: string, limits: FileLimits): FieldE
   add('path', typeof path === 'string' ? validatePath(path) : 'must be a string')
   add('size', validateSize(size, limits))
   add('contentType', validateType(contentType))
-  if (hash !== undefined && !(typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash))) {
+  if (hash !== undefined && !(typeof hash === 'string' && hash.length === 64 && !/[^0-9a-f]/.test(hash))) {
     add('hash', 'must be a SHA-256 of exactly 64 lowercase hex characters')
   }
   return problems

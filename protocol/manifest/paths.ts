@@ -35,16 +35,25 @@ interface PathCollisions {
   filesAsFolders: { index: number; message: string }[]
 }
 
+/** Values that are too long or no strings are skipped: they are rejected anyway, and splitting them could exhaust memory. */
 export function findCollisions(paths: readonly unknown[], toNfc = normalizeNfc): PathCollisions {
-  const positions = positionsByPath(paths, toNfc)
-  const folders = folderPaths([...positions.keys()])
-  const filesAsFolders = [...positions].flatMap(([path, [index]]) => {
-    const inside = folders.get(path)
-    if (inside === undefined) return []
+  const positions = new Map<string, number>()
+  const repeated = new Map<string, number[]>()
+  for (const [index, given] of paths.entries()) {
+    if (typeof given !== 'string' || isTooLong(given)) continue
+    const path = toNfc(given)
+    const first = positions.get(path)
+    if (first === undefined) positions.set(path, index)
+    else if (repeated.get(path)?.push(index) === undefined) repeated.set(path, [first, index])
+  }
+  const filesAsFolders = [...folderPaths([...positions.keys()])].map(([path, inside]) => {
     const message = `'${sanitizePath(path)}' is both a file and the folder of '${sanitizePath(inside)}'`
-    return { index: index!, message }
+    return { index: positions.get(path)!, message }
   })
-  return { repeated: new Map([...positions].filter(([, { length }]) => length > 1)), filesAsFolders }
+  return {
+    repeated: new Map([...repeated].sort(([, [one]], [, [other]]) => one! - other!)),
+    filesAsFolders,
+  }
 }
 
 /** Formats a path for a message: short and without control characters. */
@@ -61,22 +70,6 @@ function isTooLong(path: string): boolean {
 
 function describeLength(path: string): string {
   return path.length > MAX_INSPECTED_LENGTH ? '' : `, not ${[...path].length}`
-}
-
-/**
- * The positions of each path after Unicode NFC. Values that are too long or no strings are skipped: they are rejected
- * anyway, and splitting them could exhaust memory.
- */
-function positionsByPath(paths: readonly unknown[], toNfc: typeof normalizeNfc): Map<string, number[]> {
-  const positions = new Map<string, number[]>()
-  for (const [index, given] of paths.entries()) {
-    if (typeof given !== 'string' || isTooLong(given)) continue
-    const path = toNfc(given)
-    const known = positions.get(path)
-    if (known) known.push(index)
-    else positions.set(path, [index])
-  }
-  return positions
 }
 
 /** Those of the paths that are folders of others, each with one of these. */

@@ -496,7 +496,7 @@ const ROWS: readonly Row[] = [
 
   // Manifests (spec 4.3)
   ["accepts a '..' segment", 'protocol/manifest/paths.ts', 'validatePath', "if (segment === '.' || segment === '..') return `must not contain a '${segment}' segment`", "if (segment === '.') return `must not contain a '${segment}' segment`", MANIFEST],
-  ['accepts two paths that are equal after NFC', 'protocol/manifest/paths.ts', 'positionsByPath', 'const path = toNfc(given)', 'const path = given', MANIFEST],
+  ['accepts two paths that are equal after NFC', 'protocol/manifest/paths.ts', 'findCollisions', 'const path = toNfc(given)', 'const path = given', MANIFEST],
   ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateSize', 'Number(size) > limits.fileBytes', 'false', MANIFEST],
   ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateTotal', 'total > limits.siteBytes', 'false', MANIFEST],
   ['reads a large folder before the server is asked for its limits', 'client/sdk/limits.ts', 'askLimits', 'return await client.limits(site)', 'return undefined', 'test/cli/limits.test.ts'],
