@@ -8,6 +8,7 @@ import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
 import { errorResponse } from '../../protocol/api/errors.schema.ts'
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { ARCHIVE_TYPES } from '../../protocol/api/publish.ts'
+import type { Schema } from '../../protocol/api/schema.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import { maskPath } from '../lib/log.ts'
@@ -188,7 +189,7 @@ function routeOptions(
       ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
     },
     schema: {
-      ...(route.body ? { body: route.body } : {}),
+      ...(route.body ? { body: route.archives ? withoutFiles(route.body) : route.body } : {}),
       ...(route.query ? { querystring: route.query } : {}),
       ...(route.headers ? { headers: route.headers } : {}),
       response: {
@@ -200,6 +201,11 @@ function routeOptions(
     ...(hasName && { preHandler: followRenames(services) }),
     handler: route.handle,
   } as RouteOptions
+}
+
+/** `validateManifest` checks the files completely, with better messages. */
+function withoutFiles(body: Schema): Schema {
+  return { ...body, properties: { ...(body.properties as object), files: {}, emptyFiles: {} } }
 }
 
 /** Also with errors, which a message about maintenance may explain. */
