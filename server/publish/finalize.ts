@@ -20,6 +20,7 @@ import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
 import { decodeUtf8 } from '../lib/decode-utf8.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
+import { shareResult } from '../lib/share-result.ts'
 import { trace } from '../lib/telemetry.ts'
 import type { Parts } from '../parts.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
@@ -148,7 +149,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     const call = { caller, slug, request }
     const { versionId } = request
     const key = identify(call)
-    const chargeOnce = once(charge)
+    const chargeOnce = shareResult(charge, { lifetimeMs: Infinity })
     const found = await this.#read(call).catch(async (error: unknown) => {
       await chargeOnce()
       throw error
@@ -205,7 +206,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     const promoted = found.version.state === 'pending' ? await this.#promote(found, call) : undefined
     const commitTo = (slug: string) =>
       quotas.write(store, { site: slug }, async (tx) =>
-        this.#commit(tx, await this.#admit(tx, { ...call, slug }), call.request, promoted),
+        this.#commit(tx, await this.#admit(tx, { ...call, slug }, found.version), call.request, promoted),
       )
     const outcome = await publishQueue.run(call.caller, 'finalize', () =>
       withCurrentName(store, call.slug, commitTo),
@@ -236,10 +237,18 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     return { ...found, arrivals }
   }
 
-  async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
+  async #admit(
+    queries: Queries,
+    { caller, slug, request }: FinalizeCall,
+    known?: Version,
+  ): Promise<FinalizableVersion> {
     const now = this.parts.clock()
     const site = await requireFinalizable(queries, { caller, slug, request }, now)
-    const version = requireVersion(await queries.versions.find(request.versionId), slug)
+    const header = known?.state === 'pending' ? await queries.versions.header(request.versionId) : undefined
+    // A manifest does not change before it is finalized.
+    const found =
+      header?.state === 'pending' ? { ...known!, ...header } : await queries.versions.find(request.versionId)
+    const version = requireVersion(found, slug)
     assertMayPublishDraft(site, version, request)
     const scope = publishScope(version.previewName)
     await assertPermitted(queries, caller, { scope, reach: 'site' }, slug)
@@ -286,11 +295,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     const { rules, warnings } = await loadRules(reader, whole)
     const coded = await findContentCodings(source, whole, {
       rules: rules?.headers ?? [],
-      present: async () => {
-        const live =
-          site.liveVersionId === null ? undefined : await store.read.versions.find(site.liveVersionId)
-        return live?.files ?? []
-      },
+      present: async () => (await store.read.versions.findFiles(site.liveVersionId)) ?? [],
     })
     // What the site already has was scanned, as the bytes that it serves.
     const added = coded.files.filter((file, index) => files[index]!.known !== true || coded.decoded.has(file))
@@ -345,8 +350,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     if (version.state === 'ready' && (!live || name !== null)) return { ...outcome, replayed: true }
     await this.#assertBase(tx, { site, version })
     const now = this.parts.clock()
-    const { files, arrived } = promoted ?? { files: version.files, arrived: [] }
-    const unchanged = ifChanged ? await dropIfUnchanged(tx, { ...found, files, arrived }, now) : undefined
+    const unchanged = ifChanged ? await dropIfUnchanged(tx, found, promoted, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
     if (name !== null) {
@@ -359,7 +363,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       ready?.change.rules || ready?.change.files ? countRecord(tx, site, id) : 0
     const before = await countIfChanged()
     const change = { ...ready?.change, ...(name === null ? {} : renewedPreview(version, now)) }
-    if (ready) outcome.version = { ...version, ...change, files }
+    if (ready) outcome.version = { ...version, ...change, files: promoted!.files }
     const allowedSecrets = new Set([...site.allowedSecrets, ...(promoted?.allowedSecrets ?? [])])
     if (allowedSecrets.size > site.allowedSecrets.length)
       await tx.sites.update(site.slug, { allowedSecrets: [...allowedSecrets].slice(-MAX_ALLOWED_SECRETS) })
@@ -417,14 +421,6 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
 function identify({ caller, request }: FinalizeCall): string {
   const { live = true, ifChanged = false, allowSecrets = [], claimToken } = request
   return JSON.stringify([caller.account?.id, claimToken, live, ifChanged, allowSecrets])
-}
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined
-  return () => {
-    done ??= work()
-    return done
-  }
 }
 
 /** A failure of the service does not count against the caller. */
@@ -536,17 +532,18 @@ async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promi
 /**
  * Deletes a version that was never live if its files equal those of the live version and its metadata that of the site.
  * Returns the live version if so. A preview is compared with the version that it shows, whose time begins again.
- * `files` have all their hashes.
  */
 async function dropIfUnchanged(
   tx: WriteTransaction,
-  { site, version, files, arrived }: FinalizableVersion & Pick<PromotedFiles, 'files' | 'arrived'>,
+  { site, version }: FinalizableVersion,
+  promoted: PromotedFiles | undefined,
   now: number,
 ): Promise<Version | undefined> {
   const current = await findCurrent(tx, site, version, now)
   // Rules are parsed from files of the version, so equal files have equal rules.
-  if (!current || !areEqual(files, current.files)) return undefined
-  if (arrived.length > 0) await takeUploads(tx, version, { files, arrived })
+  const { contentHash } = promoted?.change ?? version
+  if (current?.contentHash !== contentHash) return undefined
+  if (promoted && promoted.arrived.length > 0) await takeUploads(tx, version, promoted)
   await deleteVersions(tx, site.slug, { ids: [version.id], now, effect: 'outdated' })
   // The live version may also be a preview, of which the caller knows nothing.
   if (version.previewName === null) return { ...current, previewName: null, previewUntil: null }
@@ -577,14 +574,4 @@ async function findCurrent(
 function changesMetadata(site: Site, { metadata }: Version, now: number): boolean {
   const change = metadataChange(metadata, now)
   return (Object.keys(change) as (keyof Site)[]).some((field) => change[field] !== site[field])
-}
-
-/** Compares paths, bytes and content types in any order. */
-function areEqual(files: readonly StoredFile[], others: readonly StoredFile[]): boolean {
-  if (files.length !== others.length) return false
-  const byPath = new Map(others.map((file) => [file.path, file]))
-  return files.every(({ path, hash, contentType }) => {
-    const other = byPath.get(path)
-    return other?.hash === hash && other?.contentType === contentType
-  })
 }

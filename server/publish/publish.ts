@@ -97,7 +97,7 @@ export class PublishService extends Component<PublishServiceParts> {
     const damaged = await store.read.blobs.damagedAmong(known.map((index) => files[index]!.hash!))
     const skipped = new Set(known.filter((index) => !damaged.has(files[index]!.hash!)))
     const replacedId = await findReplacedId(store.read, site, version.previewName, clock())
-    const replaced = replacedId === null ? undefined : await store.read.versions.findFiles(replacedId)
+    const replaced = await store.read.versions.findFiles(replacedId)
     const compared = compareManifests(replaced, files)
     return this.#buildResponse({ slug, versionId: version.id, files, skipped, ...compared }, arrived)
   }

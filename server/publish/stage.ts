@@ -285,7 +285,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     if (name !== null) await assertPreviewLimit(tx, { slug, name, max: plan.previews, now })
     const replacedId = await findReplacedId(tx, site, name, now)
     await assertBaseIsCurrent(tx, replacedId, request.baseVersionId ?? null)
-    const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
+    const live = await tx.versions.findFiles(site.liveVersionId)
+    const replaced = replacedId === site.liveVersionId ? live : await tx.versions.findFiles(replacedId)
     const limits = this.#fileLimits(site, plan)
     const files = request.merge
       ? mergeManifest(request, requireReplaced(replaced), limits)
@@ -293,7 +294,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     if (!request.merge && !isDeepStrictEqual(limits, await this.limitsFor(caller)))
       assertNoProblems(validateManifest(request, limits))
     assertKnownImage(files, metadata)
-    const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
+    const skipped = findReusableFiles([...new Set([live, replaced])], files)
     await removeDamaged(tx, skipped, request.files)
     const base = request.merge ? replacedId : request.baseVersionId
     const compared = compareManifests(replaced, files)
@@ -453,24 +454,24 @@ function pendingSite(
   }
 }
 
-/** The manifests of the live and of the replaced version, which are the same except for previews. */
-async function findManifests(
-  { versions }: Queries,
-  liveId: string | null,
-  replacedId: string | null,
-): Promise<Record<'live' | 'replaced', readonly StoredFile[] | undefined>> {
-  const find = async (id: string | null) => (id === null ? undefined : await versions.findFiles(id))
-  const live = await find(liveId)
-  return { live, replaced: replacedId === liveId ? live : await find(replacedId) }
-}
-
 /** The files in these versions are the site's own: no caller can obtain other bytes by naming a hash. */
-function findReusableFiles(present: readonly StoredFile[], files: readonly FileEntry[]): Set<number> {
-  const sizes = new Map<string, number>()
-  for (const file of present) if (file.size > 0) sizes.set(file.hash!, file.size)
-  return new Set(
-    files.flatMap((file, index) => (file.hash && sizes.get(file.hash) === file.size ? [index] : [])),
-  )
+function findReusableFiles(
+  manifests: readonly (readonly StoredFile[] | undefined)[],
+  files: readonly FileEntry[],
+): Set<number> {
+  const reusable = new Set<number>()
+  // Most files of an update have the place that they had before, which costs less to find than a hash.
+  const isInPlace = ({ hash, size }: FileEntry, index: number) => {
+    const before = manifests[0]?.[index]
+    return before?.hash === hash && before?.size === size && size > 0
+  }
+  const others = new Set(files.filter((file, index) => !isInPlace(file, index)).map(({ hash }) => hash))
+  const sizes = new Map<string | undefined, number>()
+  for (const present of manifests)
+    for (const { hash, size } of present ?? []) if (size > 0 && others.has(hash)) sizes.set(hash, size)
+  for (const [index, file] of files.entries())
+    if (isInPlace(file, index) || sizes.get(file.hash) === file.size) reusable.add(index)
+  return reusable
 }
 
 /** Those that the request has are received again. What a merge keeps follows them, and stays as it is. */

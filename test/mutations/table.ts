@@ -356,7 +356,7 @@ const ROWS: readonly Row[] = [
   ['keeps a damaged object when its bytes arrive again', 'server/store/queries/blobs.ts', 'unlessIntact', 'or ${IS_DAMAGED})', ')', 'test/store/sqlite.test.ts'],
   ['never deletes a damaged object that was replaced', 'server/store/queries/blobs.ts', 'BlobQueries.#upsert', 'await this.discard(discarded)', '', 'test/store/sqlite.test.ts'],
   ['discards a replaced object with every later upload', 'server/store/queries/blobs.ts', 'REFERENCED_AGAIN', 'case when ${IS_DAMAGED} then blobs.object end', 'case when ${IS_DAMAGED} then blobs.object else blobs.damaged_object end', 'test/store/sqlite.test.ts'],
-  ['keeps a damaged object when a publish changes nothing', 'server/publish/finalize.ts', 'dropIfUnchanged', 'if (arrived.length > 0) await takeUploads(tx, version, { files, arrived })', '', 'test/blobs/damage.test.ts'],
+  ['keeps a damaged object when a publish changes nothing', 'server/publish/finalize.ts', 'dropIfUnchanged', 'if (promoted && promoted.arrived.length > 0) await takeUploads(tx, version, promoted)', '', 'test/blobs/damage.test.ts'],
   ['sends damaged bytes of a large file to visitors of other sites after they were replaced', 'server/publish/finalize.ts', 'takeUploads', "await tx.notifyChanged(slug, 'outdated')", 'await tx.notifyChanged(version.slug)', 'test/blobs/damage.test.ts'],
   ['sends damaged bytes from memory after they were replaced', 'server/edge/body/body-cache.ts', 'BodyCache.#openChunks', 'const name = `${cacheKey(content)} ${object} ${isDamaged}`', 'const name = cacheKey(content)', 'test/blobs/damage.test.ts'],
   ['does not record damage that a visit finds', 'server/blobs/damage.ts', 'DamageReport.#isNew', 'this.parts.record?.(object)', 'Promise.resolve()', 'test/blobs/damage.test.ts'],

@@ -142,8 +142,8 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
     return this.#headers.list({ slug }, 'id desc')
   }
 
-  async findFiles(id: string): Promise<readonly ManifestFile[] | undefined> {
-    return (await this.rows('versions', versionFiles).find({ id }))?.files
+  async findFiles(id: string | null): Promise<readonly ManifestFile[] | undefined> {
+    return id === null ? undefined : (await this.rows('versions', versionFiles).find({ id }))?.files
   }
 
   /** One of the site, and one of each preview. */
