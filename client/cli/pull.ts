@@ -45,7 +45,11 @@ version no longer has are removed, unless they were changed here.`,
     const folder = resolve(cwd, operand ?? slug)
     if (linkTarget(folder) !== undefined)
       throw new RefusedError(`Refusing to write through the symbolic link ${folder}`)
-    if (isProtectedFolder(folder)) throw new RefusedError(`Refusing to write into ${folder}`)
+    if (isProtectedFolder(folder))
+      throw new RefusedError(
+        `Refusing to write into ${folder}`,
+        'Its files instruct programs: name another folder',
+      )
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)
