@@ -23,9 +23,9 @@ const MAX_CONNECT_MS = 1000
 /** Of all sockets of a port. */
 const MAX_CONNECTIONS = 20_000
 
-const UNAVAILABLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'] as const
+const UNAVAILABLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EMFILE'] as const
 
-/** The port is not available. */
+/** The port is not available, or no descriptor for it. */
 export class ListenError extends Error {
   override name = 'ListenError'
   readonly code: (typeof UNAVAILABLE)[number]

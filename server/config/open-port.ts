@@ -2,12 +2,10 @@ import { createServer } from 'node:net'
 import { assertFree, getPort, ListenError, listenOn } from '../../packages/http-server/ports.ts'
 
 /** Awaits what listens with the port of a setting. Its ListenError is one sentence for the operator. */
-export async function openPort<T>(setting: string, opening: Promise<T>): Promise<T> {
-  try {
-    return await opening
-  } catch (error) {
+export function openPort<T>(setting: string, opening: Promise<T>): Promise<T> {
+  return opening.catch((error: unknown) => {
     throw error instanceof ListenError ? new ListenError(explain(error, setting), error) : error
-  }
+  })
 }
 
 /** Listens on a port and closes it again; returns its number. A ListenError as of `openPort`. */
@@ -37,5 +35,7 @@ function explain({ code, host, port }: ListenError, setting: string): string {
       return `SLIPWAY_HOST=${host} is not an address of this machine.`
     case 'EAI_AGAIN':
       return `SLIPWAY_HOST=${host} cannot be looked up, because no resolver responds. Use an IP address of this machine.`
+    case 'EMFILE':
+      return `The limit of open files is too low for port ${port}. Raise it to 65536, with LimitNOFILE of systemd or ulimit -n.`
   }
 }

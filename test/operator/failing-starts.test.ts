@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { readDescriptors } from '../../server/operations/telemetry/process-metrics.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { listen } from '../support/listen.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -72,6 +74,18 @@ test('what stops a start, and commands that use the data, is one line, with exit
         'SLIPWAY_SECRET=(hidden) is not allowed: it must have at least 32 characters\n',
     )
   }
+})
+
+test('a start that the limit of open files stops says so, in one line with exit code 1', async () => {
+  await using folder = await memoryFolder()
+  const { limit } = await readDescriptors()
+  const setLimit = (soft: number) => execFileSync('prlimit', ['--pid', `${process.pid}`, `--nofile=${soft}:`])
+  setLimit((await readDescriptors()).open + 100)
+  const { code, stderr } = await run(['serve'], { DATA: folder.path, PORT: '0' }).finally(() =>
+    setLimit(limit),
+  )
+  assert.equal(code, 1)
+  assert.match(stderr, /^slipway-server: The limit of open files is too low [^\n]*LimitNOFILE[^\n]*\n$/)
 })
 
 /** A module of the server cannot be read, as in an incomplete installation, and something that was opened stays open. */
