@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { open, readFile, rename, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -207,6 +207,30 @@ const PLAYS: Play[] = [
     },
   },
   {
+    what: 'no file descriptor is left',
+    incidents: ['descriptors-short'],
+    async play(stack) {
+      const service = stack.use(await startTestService())
+      const { open: used, limit } = await readDescriptors()
+      const setLimit = (soft: number) => run('prlimit', ['--pid', `${process.pid}`, `--nofile=${soft}:`])
+      stack.defer(() => void setLimit(limit))
+      const taken: FileHandle[] = []
+      stack.defer(() => closeAll(taken))
+      return {
+        ...watch(service),
+        async begin() {
+          await setLimit(used + 200)
+          for (let isFree = true; isFree; )
+            isFree = await open('/dev/null').then(
+              (handle) => taken.push(handle) > 0,
+              () => false,
+            )
+        },
+        end: () => closeAll(taken),
+      }
+    },
+  },
+  {
     what: 'a node ends without a word, and another one with other settings and another clock runs',
     incidents: ['node-silent', 'settings-differ', 'clock-differs'],
     says: {
@@ -289,6 +313,10 @@ function watch({ service, log }: RunningService, use = async () => {}): Watched 
       await service.incidents.check()
     },
   }
+}
+
+async function closeAll(handles: FileHandle[]): Promise<void> {
+  for (const handle of handles.splice(0)) await handle.close()
 }
 
 async function publish({ client }: RunningService): Promise<{ slug: string }> {

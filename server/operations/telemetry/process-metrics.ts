@@ -15,10 +15,9 @@ export function addProcessMetrics(metrics: Metrics, { version }: { version: stri
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   })
-  const memory = () => process.memoryUsage()
   metrics.addRead('process_resident_memory_bytes', () => process.memoryUsage.rss())
-  metrics.addRead('nodejs_heap_size_used_bytes', () => memory().heapUsed)
-  metrics.addRead('nodejs_external_memory_bytes', () => memory().external)
+  metrics.addRead('nodejs_heap_size_used_bytes', () => process.memoryUsage().heapUsed)
+  metrics.addRead('nodejs_external_memory_bytes', () => process.memoryUsage().external)
   metrics.addRead(
     'nodejs_eventloop_active_seconds_total',
     () => performance.eventLoopUtilization().active / 1000,
@@ -47,15 +46,10 @@ function addEventLoopDelay(metrics: Metrics): Disposable {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   delay.enable()
   const toSeconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - DELAY_RESOLUTION_MS / 1000)
-  const gauges = {
-    p50: metrics.gauge('nodejs_eventloop_lag_p50_seconds'),
-    p99: metrics.gauge('nodejs_eventloop_lag_p99_seconds'),
-    max: metrics.gauge('nodejs_eventloop_lag_max_seconds'),
-  }
   const update = () => {
-    gauges.p50.set(toSeconds(delay.percentile(50)))
-    gauges.p99.set(toSeconds(delay.percentile(99)))
-    gauges.max.set(toSeconds(delay.max))
+    metrics.gauge('nodejs_eventloop_lag_p50_seconds').set(toSeconds(delay.percentile(50)))
+    metrics.gauge('nodejs_eventloop_lag_p99_seconds').set(toSeconds(delay.percentile(99)))
+    metrics.gauge('nodejs_eventloop_lag_max_seconds').set(toSeconds(delay.max))
     delay.reset()
   }
   update()
@@ -68,7 +62,7 @@ function addEventLoopDelay(metrics: Metrics): Disposable {
   }
 }
 
-/** Rejects on systems other than Linux. */
+/** Rejects on systems other than Linux, and while no descriptor is free. */
 export async function readDescriptors(): Promise<{ open: number; limit: number }> {
   const [, limit = ''] = /^Max open files +(\d+)/m.exec(await readFile('/proc/self/limits', 'utf8')) ?? []
   return { open: (await readdir('/proc/self/fd')).length, limit: Number(limit) }

@@ -79,11 +79,13 @@ function checkSpace({ reserve, blobs }: Parts): ReadState {
 
 function checkDescriptors(): ReadState {
   let readings = 0
-  let result: { open: number; limit: number } | undefined
+  let last = { open: 0, limit: Number.POSITIVE_INFINITY }
   return async (isActive) => {
-    if (readings++ % DESCRIPTOR_READINGS !== 0) return result
-    const { open, limit } = await readDescriptors()
-    result = open >= limit * (isActive ? ENOUGH_DESCRIPTORS : MANY_DESCRIPTORS) ? { open, limit } : undefined
-    return result
+    if (readings++ % DESCRIPTOR_READINGS === 0)
+      last = await readDescriptors().catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EMFILE') throw error
+        return { ...last, open: last.limit }
+      })
+    return last.open >= last.limit * (isActive ? ENOUGH_DESCRIPTORS : MANY_DESCRIPTORS) ? last : undefined
   }
 }
