@@ -7,6 +7,7 @@ import { accountHolder } from '../../server/store/tables/usage.ts'
 import { readBlob } from '../blobs/bytes.ts'
 import { domainRow, suspension } from '../store/rows.ts'
 import { withMethods } from '../store/with-methods.ts'
+import { openTestTables } from '../support/engines.ts'
 import { pausedBody } from '../support/paused-body.ts'
 import { openOperator } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -79,6 +80,19 @@ describe('deleting an account', () => {
     assert.equal((await api.visit(theirs.siteUrl)).text, 'both have this')
     assert.equal((await other.client.me()).usage.sites, 1)
     assert.equal((await api.request('GET', '/api/v1/me', { headers: stays.headers })).status, 200)
+  })
+
+  test('forgets the networks and browsers from which the account signed in', async () => {
+    const account = await api.account()
+    await browser(api, account)
+    await using tables = await openTestTables(api.data)
+    const countSources = async () => {
+      const sources = tables.db.selectFrom('sign_in_sources').where('email', '=', account.email)
+      return (await sources.select('source').execute()).length
+    }
+    assert.notEqual(await countSources(), 0)
+    await account.client.deleteAccount(account.email)
+    assert.equal(await countSources(), 0)
   })
 
   test('needs the address of the account, in any case and with spaces around it', async () => {

@@ -210,6 +210,9 @@ describe('the list of keys', () => {
     api.pass(MINUTE_MS)
     await api.client(secret).details(slug)
     assert.equal(await lastUse(), new Date(usedAt).toISOString())
+    api.pass(5 * MINUTE_MS)
+    await api.client(secret).details(slug)
+    await waitFor(async () => (await lastUse()) === new Date(api.clock.now).toISOString())
     const [own] = (await api.client(apiKey).keys()).keys
     assert.equal(own?.current, true)
     assert.deepEqual((await api.client(secret).me()).key, {

@@ -243,6 +243,13 @@ describe('the metadata of a site is in the head of its root document', () => {
     assert.equal((await api.visit(siteUrl)).text, PAGE)
   })
 
+  test('also in a version that is restored, which does not bring back the metadata of its publish', async () => {
+    const { slug, siteUrl, versionId } = await api.publish(owner.client, SITE, { title: 'New' })
+    await api.publish(owner.client, { ...SITE, 'more.txt': 'more' }, { slug, title: 'Newer' })
+    await owner.client.restore(slug, versionId)
+    assert.equal((await head(siteUrl)).title, 'Newer')
+  })
+
   test('in a draft at its preview URL, with the metadata of the draft', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, SITE, { title: 'Live', description: 'D' })
     const draft = await api.publish(owner.client, SITE, { slug, live: false, title: 'Draft' })

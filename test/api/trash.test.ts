@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { readBlob } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
-import { sha256 } from './content.ts'
+import { sha256, toManifest } from './content.ts'
 
 const LIFETIME_DAYS = 10
 const api = await startApi({ TRASH_LIFETIME: `${LIFETIME_DAYS}d` })
@@ -141,6 +141,18 @@ describe('a deleted site', () => {
     assert.equal(publishes[0]!.deletedUntil, expiresAt)
     api.pass(HOUR_MS)
     await expectFailure(client.undelete(brief.slug), 'SITE_EXPIRED')
+  })
+
+  test('has no uploads in progress, which no longer count and do not return with it', async () => {
+    const { client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'live' })
+    const heldBytes = async () => (await client.me()).usage.heldBytes
+    const before = await heldBytes()
+    await client.update(slug, { files: toManifest({ 'index.html': 'never uploaded' }) })
+    assert.notEqual(await heldBytes(), before)
+    await client.delete(slug)
+    assert.equal(await heldBytes(), before)
+    assert.equal((await client.undelete(slug)).pendingVersionId, null)
   })
 
   test('is kept when only drafts or previews of it were finalized, which return with it', async () => {
