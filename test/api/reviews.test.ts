@@ -304,6 +304,17 @@ describe('a review', () => {
     await expectFailure(guestOf(reviewToken).review(brief.slug, 'spring').get(), 'SITE_EXPIRED')
   })
 
+  test('is closed to holders of the links of collaborators while the account of its owner is suspended', async () => {
+    const { client, email } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'live' })
+    await client.addCollaborator(slug, colleague.email)
+    const guest = guestOf((await linked(colleague.client.review(slug))).reviewToken).review(slug)
+    await guest.get()
+    await suspensions.changeAccount(COMMAND_LINE, email, { reason: 'a secret reason' })
+    const { message, details } = await expectFailure(guest.get(), 'SITE_SUSPENDED')
+    assert.doesNotMatch(message + JSON.stringify(details ?? ''), /secret/)
+  })
+
   test('has links that end after 30 days if it is about the live version, and with the preview otherwise', async () => {
     const { slug, review } = await reviewed()
     const end = new Date(api.clock.now + 30 * DAY_MS).toISOString()

@@ -109,6 +109,11 @@ describe('emails about events', () => {
     assert.equal((await client.updateMe({ notices: { 'site-expires': false } })).reminders, false)
     assert.deepEqual(await client.updateMe({ reminders: true }), { reminders: true, notices: all })
     assert.equal((await notice(deleted)).length, 1)
+    assert.deepEqual(await client.updateMe({ reminders: false, notices: { 'site-expires': true } }), {
+      reminders: true,
+      notices: { ...all, 'site-deleted': false },
+    })
+    await client.updateMe({ reminders: true })
   })
 
   test('that an operator causes are turned off together, also by the link of one of them', async () => {
