@@ -447,6 +447,12 @@ describe('the client', () => {
     assert.equal(fixture.server.live(slug).get('a')!.toString(), 'one')
   })
 
+  it('does not repeat the publish of a new site whose response is lost, which could make two sites', async () => {
+    fixture.server.reply(/\/publish$/, 'cut', 1)
+    await assert.rejects(fixture.publish({ files: ONE }), { code: 'NETWORK' })
+    assert.deepEqual(pluck(fixture.server.calls, 'path'), ['/api/v1/publish'])
+  })
+
   it('throws errors with code, status, details and the time to wait', async () => {
     const reset = String(fixture.clock.now / 1000 + 90)
     const limited = errorResponse(429, 'RATE_LIMITED', { more: 1 })
