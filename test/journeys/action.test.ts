@@ -208,6 +208,17 @@ describe('the GitHub Action', () => {
     assert.match(stdout, /^::error::CI HOME PATH SLIPWAY_ID_TOKEN SLIPWAY_URL$/m)
   })
 
+  it('follows no redirect, which could lead to the client of a server that the workflow does not name', async () => {
+    const redirecting = createServer(({ url }, response) =>
+      response.writeHead(308, { Location: service.baseUrl + url }).end(),
+    )
+    const variables = { INPUT_SERVER: `http://127.0.0.1:${await listen(redirecting)}` }
+    const { code, stdout } = await runJob('bakery', '', { variables })
+    redirecting.close()
+    assert.equal(code, 1)
+    assert.match(stdout, /^::error::Cannot reach 127\.0\.0\.1:\d+: unexpected redirect$/m)
+  })
+
   it('takes neither a command of the runner nor an output from a text of a server or of a folder', async () => {
     const site = await createSite()
     const names = ['##[set-output name=url]x', '##[set-output name=url]X']
