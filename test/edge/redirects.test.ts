@@ -181,6 +181,18 @@ describe('a response by a rule', () => {
     assert.equal(answer.content ?? answer.body, undefined)
   })
 
+  test('that redirects has the values of its own request, whichever were requested before', () => {
+    const varying = buildTable(FILES, { redirects: '/news/* /blog/:splat\n/a id=:id /b/:id\n' })
+    for (const [target, location] of [
+      ['/news/one', '/blog/one'],
+      ['/news/two', '/blog/two'],
+      ['/news/one', '/blog/one'],
+      ['/a?id=1', '/b/1'],
+      ['/a?id=2', '/b/2'],
+    ] as const)
+      assert.equal(header(getResponse(varying, target), 'location'), location)
+  })
+
   test('that rewrites equals that of the file', () => {
     for (const headers of [
       {},
