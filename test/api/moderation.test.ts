@@ -62,6 +62,11 @@ describe('a suspended site', () => {
     }
     const { suspension } = await owner.client.details(slug)
     assert.equal(suspension?.reason, REASON.reason)
+    await call('PUT', `sites/${slug}/suspension`, { reason: 'It still does' })
+    assert.deepEqual((await owner.client.details(slug)).suspension, {
+      ...suspension,
+      reason: 'It still does',
+    })
     await call('DELETE', `sites/${slug}/suspension`)
     assert.equal((await api.visit(siteUrl)).text, 'two')
     assert.equal('suspension' in (await owner.client.details(slug)), false)

@@ -7,7 +7,7 @@ import { expectFailure, startApi, toTarget } from './api.ts'
 import { readRemaining } from './api-response.ts'
 import { make } from './archive-requests.ts'
 import { browser } from './browser.ts'
-import { type Contents, sha256 } from './content.ts'
+import { type Contents, sha256, toFiles } from './content.ts'
 import { webp } from './webp.ts'
 
 const api = await startApi()
@@ -189,6 +189,14 @@ describe('what changed in a version', () => {
         Object.entries(later).map(([path, content]) => [path, sha256(String(content))]),
       )
     }
+  })
+
+  test('is counted from the bytes that arrived where the manifest has no hashes', async () => {
+    const { slug } = await api.publish(owner.client, first)
+    const files = toFiles({ ...first, 'c.js': 'C' }).map(({ hash: _, ...file }) => file)
+    api.pass()
+    await owner.client.publish({ files, slug })
+    assert.deepEqual((await newest(slug)).changes, { added: 0, changed: 1, removed: 0 })
   })
 
   test('is relative to the previous kept version, when the one that it replaced was deleted', async () => {

@@ -38,7 +38,7 @@ describe('the review of a preview', () => {
 
   it('is read, answered and resolved', async () => {
     using fixture = await startReview()
-    const { feedback, id, guest } = fixture
+    const { feedback, id, guest, versionId } = fixture
     assert.match(
       (await feedback()).stdout,
       new RegExp(`^${id}  /  open  390×800\n  The "Menu"  h1\n  Bea .guest.*Too small`),
@@ -58,7 +58,9 @@ describe('the review of a preview', () => {
     assert.equal((await guest.get()).counts.open, 1)
     assert.equal((await feedback('resolve', id)).code, 0)
     assert.equal(JSON.parse((await feedback('--status', 'resolved', '--json')).stdout).threads.length, 1)
-    for (const args of [['reply', id], ['resolve'], ['resolve', 'x'], ['--status', 'x']])
+    await guest.createThread({ versionId, place: thread!.place, text: 'Too pale', name: 'Bea' })
+    const ofBoth = id.slice(0, 4)
+    for (const args of [['reply', id], ['resolve'], ['resolve', 'x'], ['resolve', ofBoth], ['--status', 'x']])
       assert.equal((await feedback(...args)).code, 2, args.join(' '))
   })
 

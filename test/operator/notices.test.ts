@@ -6,6 +6,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import {
   certificateNoticeId,
   domainNoticeId,
@@ -271,6 +272,11 @@ test('an account gets one email when 80 % of its sites are used, one when all ar
     assert.deepEqual((await subjects()).sort(), [...reached, ...Array(day).fill(refused)])
     api.pass(DAY_MS)
   }
+  const { client: small, email } = await api.account()
+  await (await api.operator()).administrators.setPlan(COMMAND_LINE, email, { limits: { sites: 1 } })
+  await api.publish(small, { 'index.html': 'the only one' })
+  const more = (await subjects()).filter((subject) => subject.includes('%')).sort()
+  assert.deepEqual(more, [reached[0], ...reached], 'one email about a site that passes both')
 })
 
 describe('a mail server that refuses', () => {
