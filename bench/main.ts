@@ -21,6 +21,7 @@ import { growth } from './growth.ts'
 import { largeEmbedded } from './large-embedded.ts'
 import { memory } from './memory.ts'
 import { oneFile } from './one-file.ts'
+import { overloadAccount } from './overload-account.ts'
 import { overloadPublishes } from './overload-publishes.ts'
 import { markersOf, PERFORMANCE_PAGE, replaceBlock, summary } from './page.ts'
 import { programs } from './programs.ts'
@@ -53,6 +54,7 @@ const MEASUREMENTS = [
   slowFlush,
   besidePublishers,
   overloadPublishes,
+  overloadAccount,
   soak,
   serving,
   overload,
