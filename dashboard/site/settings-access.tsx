@@ -12,9 +12,9 @@ const APPROVAL_RULES: { value: ApprovalRule; name: string }[] = [
 ]
 
 /** Who can view the site, and whose approval a change of it needs. */
-export function Access({ site: { hasPassword, requireApproval }, settings }: SettingsProps) {
-  const { draft, errors, change } = settings
-  const { password = hasPassword ? '' : null } = draft
+export function Access({ site: { hasPassword }, settings }: SettingsProps) {
+  const { values, errors, change } = settings
+  const { password } = values
   return (
     <Panel title="Access">
       <Switch
@@ -41,7 +41,7 @@ export function Access({ site: { hasPassword, requireApproval }, settings }: Set
       <Choice
         label="Require approval"
         hint="A preview is promoted only when exactly its content was approved, and no changes were requested since."
-        value={draft.requireApproval ?? requireApproval}
+        value={values.requireApproval}
         choices={APPROVAL_RULES}
         onChoose={(value) => change({ requireApproval: value as ApprovalRule })}
       />

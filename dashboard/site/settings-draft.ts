@@ -23,7 +23,7 @@ export function settingsDraft(slug: string): Signal<SettingsDraft> {
 export function changeDraft(site: SiteDetails, change: SettingsDraft): void {
   const draft = settingsDraft(site.slug)
   const fields = Object.entries({ ...draft.value, ...change })
-  const saved: Record<string, unknown> = readSaved(site)
+  const saved: Record<string, unknown> = { ...readSaved(site) }
   const isSaved = (name: string, value: unknown) =>
     name === 'expiry' ? (value as ExpiryChoice).span === UNCHANGED_EXPIRY.span : value === saved[name]
   draft.value = Object.fromEntries(fields.filter(([name, value]) => !isSaved(name, value)))
@@ -65,14 +65,19 @@ export function toRequest({ expiry, ...metadata }: SettingsDraft, now: number): 
 }
 
 /** The saved settings, as a draft has them. */
-function readSaved({ viewer, spaMode, requireApproval, hasPassword }: SiteDetails) {
+export function readSaved({
+  viewer,
+  spaMode,
+  requireApproval,
+  hasPassword,
+}: SiteDetails): Required<SettingsDraft> {
   return {
     ...viewer,
     spaMode,
     requireApproval,
     password: hasPassword ? '' : null,
     expiry: UNCHANGED_EXPIRY,
-  } satisfies Required<SettingsDraft>
+  }
 }
 
 /** The names of the sites with unsaved settings. */

@@ -3,13 +3,13 @@ import { formatDayAndTime } from '../app/format-time.ts'
 import { Choice, TextField } from '../kit/field.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { LocalTime, TimeLeft, toLocalInputValue, useNow } from '../kit/time.tsx'
-import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
+import { type ExpiryChoice, toTtlSeconds } from './expiry-choice.ts'
 import type { SettingsProps } from './use-settings.ts'
 
 /** When the site expires. */
 export function Expiry({ site: { expiresAt }, settings }: SettingsProps) {
-  const { draft, errors, change } = settings
-  const { expiry = UNCHANGED_EXPIRY } = draft
+  const { errors, change } = settings
+  const { expiry } = settings.values
   const now = useNow(10_000)
   const deletion = describeDeletion(expiry, now)
   const choose = (changed: Partial<ExpiryChoice>) => change({ expiry: { ...expiry, ...changed } })

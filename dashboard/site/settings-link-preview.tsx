@@ -14,9 +14,8 @@ interface LinkPreviewProps extends SettingsProps {
 
 /** Title, description and image of browser tabs and link previews. */
 export function LinkPreview({ site, settings, onPublished }: LinkPreviewProps) {
-  const { draft, errors, change } = settings
-  const { slug, currentVersionId, viewer } = site
-  const metadata = { ...viewer, ...draft }
+  const { values: metadata, errors, change } = settings
+  const { slug, currentVersionId } = site
   const document =
     hasRootDocument(site) && currentVersionId ? `site/${slug}/document/${currentVersionId}` : undefined
   const own = useResource(document, () => readDocumentMetadata(slug)).value ?? NO_METADATA
@@ -59,5 +58,5 @@ export function LinkPreview({ site, settings, onPublished }: LinkPreviewProps) {
 
 function formatRemaining(field: 'title' | 'description', text: string | null): string {
   const left = Math.max(0, countRemainingCharacters(field, text))
-  return `${formatNumber(left)} of ${MAX_LENGTHS[field]} characters left`
+  return `${formatNumber(left)} of ${MAX_LENGTHS[field].maxLength} characters left`
 }

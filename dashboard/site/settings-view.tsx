@@ -160,15 +160,15 @@ function General(props: SettingsProps) {
 }
 
 /** The response to unknown paths. */
-function Routing({ site, settings: { draft, change } }: SettingsProps) {
-  const spaMode = draft.spaMode ?? site.spaMode
+function Routing({ site, settings }: SettingsProps) {
+  const { spaMode } = settings.values
   return (
     <Panel title="Routing">
       <Switch
         label="Single-page app"
         hint="Serve index.html for unknown paths. Missing assets still return 404."
         on={spaMode}
-        onSwitch={(on) => change({ spaMode: on })}
+        onSwitch={(on) => settings.change({ spaMode: on })}
       />
       {spaMode && !hasRootDocument(site) && (
         <p class="small">Has no effect yet: this site has no index.html in its top folder.</p>

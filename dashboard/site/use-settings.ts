@@ -11,6 +11,7 @@ import { findExpiryError } from './expiry-choice.ts'
 import {
   changeDraft,
   hasChanges,
+  readSaved,
   removeSaved,
   type SettingsDraft,
   setDraft,
@@ -26,6 +27,8 @@ export interface SettingsProps {
 /** The settings of a site with the user's unsaved changes. */
 export interface Settings {
   draft: SettingsDraft
+  /** What the controls show: the draft, and what it leaves as it is saved. */
+  values: Required<SettingsDraft>
   isChanged: boolean
   /** Why the draft cannot be saved, by field. */
   errors: Partial<Record<keyof SettingsDraft, string>>
@@ -56,6 +59,7 @@ export function useSettings(site: SiteDetails, onChanged: OnChanged): Settings {
   const { ttlSeconds: expiry, ...refused } = save.error?.fields ?? {}
   return {
     draft,
+    values: { ...readSaved(site), ...draft },
     isChanged: hasChanges(draft),
     errors: { ...refused, ...(expiry !== undefined && { expiry }), ...errors },
     save,

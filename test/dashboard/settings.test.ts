@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import { type Contents, toFiles } from '../api/content.ts'
 import { DESKTOP, PHONE } from '../support/browser.ts'
 import { getUrl } from '../support/http-client.ts'
@@ -78,6 +79,7 @@ describe('the settings of a site', requiresBrowser, () => {
     await card.getByText('Bread, "daily">').waitFor()
     await card.getByRole('img', { name: 'images/oven.png' }).waitFor()
     await page.getByLabel('Title').fill('Loaves')
+    await page.getByText('194 of 200 characters left').waitFor()
     await page.getByLabel('Description').fill('Fresh')
     await page.getByRole('button', { name: 'Choose image' }).click()
     await page.getByRole('button', { name: 'images/loaf of bread.png' }).click()
@@ -99,6 +101,31 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByRole('heading', { level: 1, name: 'The & bakery' }).waitFor()
     assert.deepEqual(await metadata(), [null, null, null])
+  })
+
+  /** Sets each field that the API changes. */
+  const CONTROLS: Record<keyof MetadataRequest, () => Promise<unknown>> = {
+    title: () => page.getByLabel('Title').fill('Rolls'),
+    description: () => page.getByLabel('Description').fill('Warm'),
+    ogImagePath: async () => {
+      await page.getByRole('button', { name: 'Choose image' }).click()
+      await page.getByRole('button', { name: 'images/loaf of bread.png' }).click()
+    },
+    spaMode: () => page.getByRole('switch', { name: 'Single-page app' }).click(),
+    ttlSeconds: () => part('General').getByLabel('Expires').selectOption('In a week'),
+    requireApproval: () => part('Access').getByLabel('Require approval').selectOption('From any reviewer'),
+    password: async () => {
+      await page.getByRole('switch', { name: 'Password protection' }).click()
+      await part('Access').getByLabel('Password', { exact: true }).fill('sesame')
+    },
+  }
+
+  test('have a control for each field that the API changes', async () => {
+    for (const set of Object.values(CONTROLS)) await set()
+    const sent = page.waitForRequest((request) => request.method() === 'PATCH')
+    await save()
+    assert.deepEqual(Object.keys((await sent).postDataJSON()).sort(), Object.keys(CONTROLS).sort())
+    await openSettings(BAKERY)
   })
 
   test('set, change and remove a password', async () => {
