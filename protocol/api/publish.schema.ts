@@ -75,6 +75,10 @@ const metadata = {
 export const metadataFields = { ...nullables(metadata), spaMode: metadata.spaMode }
 export type SiteMetadata = Partial<StaticFields<typeof metadataFields>>
 
+/** What a publisher sets and a site has; `expiresAt` follows from the lifetime. */
+const { ttlSeconds: _, ...ofSite } = metadataFields
+export const publisherFields = ofSite
+
 /** For null, the value of the document is used. */
 export const headFields = Object.fromEntries(
   HEAD_FIELDS.map((field) => [field, metadataFields[field]]),

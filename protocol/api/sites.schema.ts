@@ -1,5 +1,5 @@
 import { publishedFile, siteUrl, slug, status, suspension, versionId } from './fields.schema.ts'
-import { headFields, metadataFields } from './publish.schema.ts'
+import { headFields, metadataFields, publisherFields } from './publish.schema.ts'
 import {
   bool,
   constant,
@@ -58,14 +58,13 @@ const sharedFields = {
 /** Spec 2.1 and 4.7. */
 const detailFields = {
   ...siteFields,
-  ...headFields,
+  ...publisherFields,
   title: siteFields.title,
   viewer: object(
     headFields,
     {},
     { description: 'The metadata of the site itself; for null, the value of the document is used' },
   ),
-  spaMode: metadataFields.spaMode,
   requireApproval,
   files: list(publishedFile, 'The files of the current version'),
 }

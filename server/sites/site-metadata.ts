@@ -88,6 +88,11 @@ export function headMetadata(site: HeadMetadata): HeadMetadata {
   return Object.fromEntries(HEAD_FIELDS.map((field) => [field, site[field]])) as HeadMetadata
 }
 
+/** What a publisher set of a site. */
+export function publisherMetadata(site: typeof NO_METADATA): typeof NO_METADATA {
+  return Object.fromEntries(METADATA_COLUMNS.map((field) => [field, site[field]])) as typeof NO_METADATA
+}
+
 /** Absent fields are omitted. */
 export function metadataChange(viewer: MetadataRequest, now: number): Partial<Site> {
   const { ttlSeconds, requireApproval } = viewer

@@ -33,7 +33,7 @@ import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
-import { METADATA_COLUMNS, type NO_METADATA, type Site } from '../store/tables/sites.ts'
+import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword, passwordWork } from './password.ts'
@@ -44,6 +44,7 @@ import {
   headMetadata,
   metadataChange,
   notAnImageError,
+  publisherMetadata,
   requiredRight,
   validateMetadata,
 } from './site-metadata.ts'
@@ -76,12 +77,10 @@ export class Sites extends Component<SitesParts> {
     const files = displayed?.files ?? []
     return {
       ...membership!,
-      ...(site.liveVersionId && displayed
-        ? effectiveMetadata(site, displayed, displayed.files)
-        : headMetadata(site)),
+      ...publisherMetadata(site),
+      ...(site.liveVersionId && displayed && effectiveMetadata(site, displayed, displayed.files)),
       ...this.#fields(site, { shown: displayed, displayed, pending }),
       viewer: headMetadata(site),
-      spaMode: site.spaMode,
       requireApproval: site.requireApproval,
       files: files.map(({ path, size, contentType, hash }) => ({ path, size, contentType, hash: hash! })),
     }
@@ -339,7 +338,7 @@ function siteCopy(
   { slug, ownerId, versionId, now }: CopyOptions & { ownerId: string },
 ): Site {
   return {
-    ...(Object.fromEntries(METADATA_COLUMNS.map((field) => [field, site[field]])) as typeof NO_METADATA),
+    ...publisherMetadata(site),
     ...{ allowedSecrets, slug, ownerId, visitsKey: slug, createdAt: now, updatedAt: now },
     ...{ isFinalized: true, liveVersionId: versionId, liveSince: now, previousVersionId: null },
     ...{ claimTokenHash: null, network: null, passwordHash: null, expiresAt: null },
