@@ -128,7 +128,6 @@ const MIN_FILE_LINES = { dashboard: 25, other: 60 }
 const SHORT_FILES: Record<string, string> = {
   'server/certificates/acme-account.ts': 'an engine of the ACME client',
   'server/edge/anonymous-notice.ts': 'a page with its form',
-  'server/config/deployment-warnings.ts': 'a check of settings',
   'server/edge/body/preload.ts': 'an action of the edge',
   'server/edge/request-metrics.ts': 'the numbers of the edge',
   'server/edge/respond/pages/markdown-page.ts': 'a page',
