@@ -95,8 +95,8 @@ const forAccount = (scope: KeyScope) => ({ scope, reach: 'account' }) as const
 /** The states of a site that refuse each change of it. */
 export const SITE_CHANGE_ERRORS = ['SITE_EXPIRED', 'SITE_SUSPENDED'] as const satisfies ErrorCode[]
 
-/** Those of a change of a site that the body names. */
-const NAMED_SITE_ERRORS = ['NOT_FOUND', 'OWNER_REQUIRED', ...SITE_CHANGE_ERRORS] as const
+/** Those of a publish to a site that the body names. */
+const NAMED_SITE_ERRORS = ['NOT_FOUND', ...SITE_CHANGE_ERRORS] as const
 
 const FINALIZE_ERRORS: readonly ErrorCode[] = [
   'VERSION_CONFLICT',
@@ -107,13 +107,11 @@ const FINALIZE_ERRORS: readonly ErrorCode[] = [
   'SCAN_UNAVAILABLE',
 ]
 
-/** Those of a publish, from its manifest until it is live: with `merge`, the site may have no version. */
-const UPDATE_ERRORS: readonly ErrorCode[] = [...FINALIZE_ERRORS, 'SITE_PENDING']
+/** Those of a publish, from its manifest until it is live: a site to `merge` with has a version, its expiry is its owner's. */
+const UPDATE_ERRORS: readonly ErrorCode[] = [...FINALIZE_ERRORS, 'SITE_PENDING', 'OWNER_REQUIRED']
 
 /** A publish by name may be an update of a site. */
 const CREATE_ERRORS: readonly ErrorCode[] = [...UPDATE_ERRORS, ...NAMED_SITE_ERRORS, 'NAME_TAKEN']
-
-const REVIEW_ERRORS = ['SITE_PENDING', ...SITE_CHANGE_ERRORS] as const
 
 /** For an account with access to the site, and for the holder of a review link. */
 const FOR_REVIEWERS = {
@@ -121,7 +119,7 @@ const FOR_REVIEWERS = {
   charge: 'review',
   access: forSite('preview'),
   auth: 'optional',
-  errors: REVIEW_ERRORS,
+  errors: SITE_CHANGE_ERRORS,
   headers: reviewShape.reviewTokenHeader,
 } as const
 
@@ -129,11 +127,11 @@ const FOR_REVIEWERS = {
 // biome-ignore format: a table reads best a row a line
 const REVIEWS = withPreviews({
   getReview: { ...FOR_REVIEWERS, summary: 'Get a review: what is shown, its threads and decisions', query: reviewShape.reviewQuery, answer: [200, reviewShape.review], access: forSite('read') },
-  createReviewLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview. That of a key with an expiry, a list of sites or a scope below `manage` ends with the key; below `manage`, its holders comment and do not decide.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'], access: forSite('publish') },
-  revokeReviewLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], errors: ['SITE_PENDING'], access: forSite('publish') },
-  createThread: { ...FOR_REVIEWERS, summary: 'Comment on a place of a page', body: reviewShape.threadRequest, answer: [201, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
-  addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
-  decideReview: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: [...REVIEW_ERRORS, 'VERSION_CONFLICT'], access: forSite('manage') },
+  createReviewLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview. That of a key with an expiry, a list of sites or a scope below `manage` ends with the key; below `manage`, its holders comment and do not decide.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: [...SITE_CHANGE_ERRORS, 'QUOTA_EXCEEDED'], access: forSite('publish') },
+  revokeReviewLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], access: forSite('publish') },
+  createThread: { ...FOR_REVIEWERS, summary: 'Comment on a place of a page', body: reviewShape.threadRequest, answer: [201, reviewShape.thread], errors: [...SITE_CHANGE_ERRORS, 'QUOTA_EXCEEDED'] },
+  addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: [...SITE_CHANGE_ERRORS, 'QUOTA_EXCEEDED'] },
+  decideReview: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: [...SITE_CHANGE_ERRORS, 'VERSION_CONFLICT'], access: forSite('manage') },
   reportPlacements: { ...FOR_REVIEWERS, summary: 'Report which threads the pages of a version have a place for', body: reviewShape.placementsRequest, answer: [200, reviewShape.placementsResponse] },
   waitForReview: { ...FOR_REVIEWERS, charge: 'handler', summary: 'Wait up to 25 seconds until the review has changed', details: 'With a key or a session it counts as a message to /mcp, of which 20 are allowed for each request of the hourly limit.', query: reviewShape.changesQuery, answer: [200, reviewShape.reviewRevision], access: forSite('read') },
 } as const)
@@ -141,7 +139,7 @@ const REVIEWS = withPreviews({
 /** Every operation, by its id; protocol/api/paths.ts has their methods and paths. */
 // biome-ignore format: a table reads best a row a line
 export const OPERATIONS = {
-  requestCode: { tag: 'Sign-in', summary: 'Send a sign-in code by email', details: 'The code is valid for 10 minutes. An address without an account gets one where accounts are open.', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeResponse], errors: ['SIGN_UP_CLOSED'], charge: 'sign-in', access: 'public' },
+  requestCode: { tag: 'Sign-in', summary: 'Send a sign-in code by email', details: 'The code is valid for 10 minutes. An address without an account gets one where accounts are open.', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeResponse], charge: 'sign-in', access: 'public' },
   verifyCode: { tag: 'Sign-in', summary: 'Exchange a code for an API key, which replaces the earlier key; with keyName, only the key of the same name', details: 'The response shows the key once.', body: accountShape.verifyKeyRequest, answer: [200, accountShape.verifyCodeResponse], errors: ['INVALID_CODE', 'SIGN_UP_CLOSED', 'KEY_LIMIT_REACHED'], charge: 'sign-in', access: 'public' },
   openSession: { tag: 'Sign-in', summary: 'Sign a browser in with a code; the API key stays valid', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionResponse], errors: ['INVALID_CODE', 'SIGN_UP_CLOSED'], charge: 'sign-in', access: 'public' },
   closeSession: { tag: 'Sign-in', summary: 'Sign the browser out', answer: [200, accountShape.signedOutResponse], charge: 'sign-in', ends: 'dashboard', access: 'any', auth: 'optional' },
@@ -155,9 +153,9 @@ export const OPERATIONS = {
   endSession: { tag: 'Sign-in', summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedResponse], access: forAccount('manage') },
   renewKey: { tag: 'Sign-in', summary: 'Create an API key, which replaces the earlier one', details: 'The response shows the key once; the earlier key stops working immediately.', answer: [200, accountShape.newKeyResponse], access: FOR_CREDENTIALS },
   listKeys: { tag: 'Sign-in', summary: 'List the named API keys, newest first', answer: [200, keyShape.keyList], access: forAccount('manage') },
-  createKey: { tag: 'Sign-in', summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], errors: ['NAME_TAKEN', 'KEY_LIMIT_REACHED', 'SIGN_IN_AGAIN', ...NAMED_SITE_ERRORS], access: FOR_CREDENTIALS },
+  createKey: { tag: 'Sign-in', summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], errors: ['NAME_TAKEN', 'KEY_LIMIT_REACHED', 'SIGN_IN_AGAIN', 'NOT_FOUND', 'SITE_EXPIRED'], access: FOR_CREDENTIALS },
   revokeKey: { tag: 'Sign-in', summary: 'Revoke a named API key', details: 'The key stops working immediately.', answer: [200, keyShape.keyRevokedResponse], access: forAccount('manage') },
-  exchangeIdToken: { tag: 'Sign-in', summary: 'Exchange the OpenID Connect token of a CI job for a key of one hour, once', details: 'An exchange counts as one request of the account, a refused one towards the limit of sign-ins of the network.', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], errors: ['INVALID_ID_TOKEN', 'NOT_TRUSTED', 'NOT_FOUND'], charge: 'handler', access: 'public' },
+  exchangeIdToken: { tag: 'Sign-in', summary: 'Exchange the OpenID Connect token of a CI job for a key of one hour, once', details: 'An exchange counts as one request of the account, a refused one towards the limit of sign-ins of the network.', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], errors: ['INVALID_ID_TOKEN', 'NOT_TRUSTED', 'KEY_LIMIT_REACHED', 'ACCOUNT_SUSPENDED', ...NAMED_SITE_ERRORS], charge: 'handler', access: 'public' },
   listTrusts: { tag: 'Sign-in', summary: 'List the repositories whose CI jobs get keys, newest first', answer: [200, trustShape.trustList], access: forAccount('manage') },
   createTrust: { tag: 'Sign-in', summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.trust], errors: ['TRUST_LIMIT_REACHED', ...NAMED_SITE_ERRORS], access: FOR_CREDENTIALS },
   removeTrust: { tag: 'Sign-in', summary: 'Remove a trust and end its keys', answer: [200, trustShape.trustRemovedResponse], access: forAccount('manage') },
@@ -177,16 +175,16 @@ export const OPERATIONS = {
   finalizeVersion: { tag: 'Publish', summary: 'Make an uploaded version live, or keep it as a draft', details: 'All files change together. The first finalize of a version is not counted; one that changes nothing counts as one request.', body: publishShape.finalizeRequest, headers: publishShape.claimTokenHeader, answer: [200, publishShape.finalizeResponse], errors: [...FINALIZE_ERRORS, 'UPLOADS_MISSING'], charge: 'handler', access: FOR_PUBLISHING, auth: 'optional' },
   listSites: { tag: 'Sites', summary: 'List your sites and those that are shared with you, newest first, or the trash', query: siteShape.listQuery, answer: [200, siteShape.siteList], access: forAccount('read') },
   getSite: { tag: 'Sites', summary: 'Get the details of a site', answer: [200, siteShape.siteDetails], access: forSite('read') },
-  updateMetadata: { tag: 'Sites', summary: 'Change the title, password and other settings of a site', body: siteShape.metadataRequest, answer: [200, siteShape.siteDetails], access: forSite('manage') },
+  updateMetadata: { tag: 'Sites', summary: 'Change the title, password and other settings of a site', body: siteShape.metadataRequest, answer: [200, siteShape.siteDetails], errors: ['OWNER_REQUIRED'], access: forSite('manage') },
   getVisits: { tag: 'Sites', summary: 'Get the visits of a site, with the most requested paths', query: visitShape.visitsQuery, answer: [200, visitShape.visitsResponse], access: forSite('read') },
-  renameSite: { tag: 'Sites', summary: 'Rename a site; the former name redirects for 30 days', body: siteShape.renameRequest, answer: [200, siteShape.renameResponse], errors: ['NAME_TAKEN'], access: forSite('manage') },
+  renameSite: { tag: 'Sites', summary: 'Rename a site; the former name redirects for 30 days', body: siteShape.renameRequest, answer: [200, siteShape.renameResponse], errors: ['NAME_TAKEN', 'OWNER_REQUIRED'], access: forSite('manage') },
   checkName: { tag: 'Sites', summary: 'Check whether a name is available', details: 'Without a key it counts towards a limit of its own, of 60 checks an hour for a network.', answer: [200, siteShape.nameCheck], charge: 'name', access: forAccount('read'), auth: 'optional' },
   duplicateSite: { tag: 'Sites', summary: 'Copy a site to a new site, which is live immediately', answer: [201, siteShape.duplicateResponse], errors: ['SITE_PENDING', 'QUOTA_EXCEEDED', 'CONTENT_REFUSED'], access: forAccount('publish') },
-  deleteSite: { tag: 'Sites', summary: 'Delete a site; one of an account can be restored for 30 days by default', details: 'A site without an owner, and one that is deleted with permanent, cannot be restored. It counts as one request, except with the claim token.', body: siteShape.deleteRequest, query: siteShape.deleteQuery, headers: publishShape.claimTokenHeader, answer: [200, siteShape.deleteResponse], charge: 'handler', access: forSite('manage'), auth: 'optional' },
-  undeleteSite: { tag: 'Sites', summary: 'Restore a deleted site from the trash', answer: [200, siteShape.undeleteResponse], access: forSite('manage') },
+  deleteSite: { tag: 'Sites', summary: 'Delete a site; one of an account can be restored for 30 days by default', details: 'A site without an owner, and one that is deleted with permanent, cannot be restored. It counts as one request, except with the claim token.', body: siteShape.deleteRequest, query: siteShape.deleteQuery, headers: publishShape.claimTokenHeader, answer: [200, siteShape.deleteResponse], errors: ['OWNER_REQUIRED'], charge: 'handler', access: forSite('manage'), auth: 'optional' },
+  undeleteSite: { tag: 'Sites', summary: 'Restore a deleted site from the trash', answer: [200, siteShape.undeleteResponse], errors: ['OWNER_REQUIRED'], access: forSite('manage') },
   listCollaborators: { tag: 'Sites', summary: 'List the collaborators of a site', answer: [200, collaboratorShape.collaboratorList], access: forSite('manage') },
-  addCollaborator: { tag: 'Sites', summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], errors: ['COLLABORATOR_LIMIT_REACHED'], access: FOR_CREDENTIALS },
-  removeCollaborator: { tag: 'Sites', summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], access: forSite('manage') },
+  addCollaborator: { tag: 'Sites', summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], errors: ['COLLABORATOR_LIMIT_REACHED', 'OWNER_REQUIRED'], access: FOR_CREDENTIALS },
+  removeCollaborator: { tag: 'Sites', summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], errors: ['OWNER_REQUIRED'], access: forSite('manage') },
   claimSite: { tag: 'Sites', summary: 'Claim an anonymous site', details: 'The site no longer expires. With a name that it cannot have, it stays unclaimed.', body: siteShape.claimRequest, answer: [200, siteShape.claimResponse], errors: ['INVALID_CLAIM_TOKEN', 'ALREADY_CLAIMED', 'NAME_TAKEN', 'QUOTA_EXCEEDED'], access: forAccount('publish') },
   previewClaim: { tag: 'Sites', summary: 'Get the site of a claim link', body: siteShape.claimPreviewRequest, answer: [200, siteShape.claimPreview], errors: ['INVALID_CLAIM_TOKEN', 'SITE_EXPIRED'], charge: 'sign-in', access: 'public' },
   listVersions: { tag: 'Versions', summary: 'List the kept versions, newest first', answer: [200, versionShape.versionList], access: forSite('read') },
@@ -202,10 +200,10 @@ export const OPERATIONS = {
   getPreview: { tag: 'Previews', summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read') },
   promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'APPROVAL_REQUIRED'], access: forSite('publish') },
   deletePreview: { tag: 'Previews', summary: 'Delete a preview', details: 'Its URL ends; the site stays as it is.', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview') },
-  openReview: { ...FOR_REVIEWERS, summary: 'Get the review of a link', answer: [200, reviewShape.review], errors: [...REVIEW_ERRORS, 'NOT_FOUND', 'INSUFFICIENT_SCOPE'], access: 'any' },
+  openReview: { ...FOR_REVIEWERS, summary: 'Get the review of a link', answer: [200, reviewShape.review], errors: [...SITE_CHANGE_ERRORS, 'NOT_FOUND', 'INSUFFICIENT_SCOPE'], access: 'any' },
   ...REVIEWS,
   listDomains: { tag: 'Domains', summary: 'List your domains', answer: [200, domainShape.domainList], access: forAccount('read') },
-  addDomain: { tag: 'Domains', summary: 'Add a domain to a site', details: 'The response has the DNS records to enter.', body: domainShape.domainRequest, answer: [201, domainShape.domainResponse], errors: ['DOMAIN_TAKEN', 'DOMAINS_UNAVAILABLE', 'DOMAIN_LIMIT_REACHED', ...NAMED_SITE_ERRORS], access: forAccount('manage') },
+  addDomain: { tag: 'Domains', summary: 'Add a domain to a site', details: 'The response has the DNS records to enter.', body: domainShape.domainRequest, answer: [201, domainShape.domainResponse], errors: ['DOMAIN_TAKEN', 'DOMAINS_UNAVAILABLE', 'DOMAIN_LIMIT_REACHED', 'OWNER_REQUIRED', ...NAMED_SITE_ERRORS], access: forAccount('manage') },
   checkDomain: { tag: 'Domains', summary: 'Check the DNS records of a domain now', answer: [200, domainShape.domainResponse], access: forAccount('read') },
   followDomain: { tag: 'Domains', summary: 'Follow a domain: get its record now and after each change', answer: [200, 'events'], access: forAccount('read') },
   removeDomain: { tag: 'Domains', summary: 'Remove a domain', details: 'The site stays at its own URL.', answer: [200, domainShape.deleteDomainResponse], access: forAccount('manage') },

@@ -5,7 +5,6 @@ import {
   errorResponse,
 } from '../../protocol/api/errors.schema.ts'
 import { slug, versionId } from '../../protocol/api/fields.schema.ts'
-import { SITE_CHANGE_ERRORS } from '../../protocol/api/operations.schema.ts'
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { integer, type Schema, text } from '../../protocol/api/schema.ts'
@@ -333,7 +332,10 @@ function ofCaller({ access, method, url, headers }: Route): ErrorCode[] {
     ...when(isScoped, 'INSUFFICIENT_SCOPE'),
     ...when(isScoped && isChange && (method !== 'DELETE' || isOfSite), 'ACCOUNT_SUSPENDED'),
     ...when(isOfSite, 'SITE_EXPIRED'),
-    ...when(isOfSite && isChange, ...SITE_CHANGE_ERRORS, 'OWNER_REQUIRED'),
+    // A suspended site can be read, and it and its parts can be deleted.
+    ...when(isOfSite && isChange && method !== 'DELETE' && access.scope !== 'read', 'SITE_SUSPENDED'),
+    // The live version is reviewed, which a preview does not need.
+    ...when(url.startsWith('/api/v1/publish/:slug/review'), 'SITE_PENDING'),
     ...when(takesClaimToken(headers), 'INVALID_CLAIM_TOKEN'),
   ]
 }

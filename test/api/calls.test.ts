@@ -4,6 +4,7 @@ import type { AuditPage } from '../../protocol/api/admin/audit.schema.ts'
 import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
+import { REVIEW_TOKEN_HEADER } from '../../protocol/api/reviews.ts'
 import { isDurable, type Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { CallFixture } from '../calls/fixture.ts'
@@ -108,6 +109,25 @@ test('the calls are those of the OpenAPI document, which names the scopes that t
       : [access.split(' ')[0], ...(previews ? ['preview'] : [])]
     assert.deepEqual(security.flatMap((way) => Object.values(way)).flat(), scopes, id)
     assert.equal(security.length === 0, access === 'public', id)
+  }
+})
+
+/** The password and the expiry are the owner's. */
+const OF_SOME_FIELDS = ['updateMetadata', 'updateSite', 'uploadVersion']
+
+test('the document lists the refusals of an account without the right where a call has them, and nowhere else', () => {
+  for (const [id, { route, right }] of Object.entries(CALLS)) {
+    if (!right || right === 'own') continue
+    const { collaborator, ownerOfSuspended } = ACCOUNT_REFUSALS[right]
+    const { responses, parameters = [] } = documented.get(id)!.operation
+    const codes = Object.values(responses).flatMap(({ description }) => description.split(', '))
+    if (!OF_SOME_FIELDS.includes(id))
+      assert.equal(codes.includes('OWNER_REQUIRED'), collaborator === 'OWNER_REQUIRED', id)
+    // A suspension ends what links show, also to readers.
+    if (!parameters.some(({ name }) => name === REVIEW_TOKEN_HEADER))
+      assert.equal(codes.includes('SITE_SUSPENDED'), ownerOfSuspended === 'SITE_SUSPENDED', id)
+    if (route.includes('/review'))
+      assert.equal(codes.includes('SITE_PENDING'), !route.includes('/previews/'), id)
   }
 })
 
