@@ -6,6 +6,7 @@ import { replaceBlock, summary } from '../bench/page.ts'
 import { COMMANDS } from '../client/cli/command-line.ts'
 import { ADMIN_VIEWS } from '../dashboard/admin/views.ts'
 import { search } from '../dashboard/docs/search.ts'
+import { METADATA_FIELDS } from '../protocol/api/publish.ts'
 import {
   MAX_COMMENT_LENGTH,
   MAX_DECISIONS,
@@ -100,6 +101,12 @@ test('docs/account.md has the default limits, with the names that errors and pag
     `| files in a site | ${formatNumber(anonymous.files)} | ${formatNumber(owned.files)} |`,
   ]
   for (const row of limits) assert.ok(guide('account').includes(`\n${row}\n`), row)
+})
+
+test('docs/http.md names each field that a publish can set', () => {
+  const [, options] = guide('http').split('\n## Options\n')
+  const sentence = options!.slice(0, options!.indexOf('which rejects'))
+  for (const field of METADATA_FIELDS) assert.ok(sentence.includes(`\`${field}\``), field)
 })
 
 test('docs/review.md has the limits of a review', () => {

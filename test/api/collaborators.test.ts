@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { pluck } from '../support/pluck.ts'
 import { DAY_MS, expectFailure, startApi } from './api.ts'
@@ -31,6 +32,25 @@ describe('a collaborator', () => {
       () => client.removeCollaborator(slug, 'friend@example.com'),
     ])
       await expectFailure(call(), 'OWNER_REQUIRED')
+  })
+
+  /** Of each field of a site, whether only its owner may change it. */
+  const FIELDS: Record<keyof MetadataRequest, { value: unknown; isOwners: boolean }> = {
+    title: { value: 'T', isOwners: false },
+    description: { value: 'D', isOwners: false },
+    ogImagePath: { value: null, isOwners: false },
+    spaMode: { value: true, isOwners: false },
+    ttlSeconds: { value: 3600, isOwners: true },
+    requireApproval: { value: 'anyone', isOwners: true },
+    password: { value: 'open sesame', isOwners: true },
+  }
+
+  test('may change each field that is not only for the owner', async () => {
+    const { colleague, slug } = await sharedSite()
+    for (const [field, { value, isOwners }] of Object.entries(FIELDS)) {
+      const change = colleague.client.setMetadata(slug, { [field]: value })
+      await (isOwners ? expectFailure(change, 'OWNER_REQUIRED') : change)
+    }
   })
 
   test('sees the site in its list and its details, with the owner and its own role, and owns its copy', async () => {

@@ -22,6 +22,7 @@ const search = {
     { maxLength: 254 },
   ),
 }
+/** Query of the lists of sites, accounts and domains. */
 export const listQuery = object(
   {},
   {
@@ -30,7 +31,6 @@ export const listQuery = object(
     sort: text('The newest (`age`), largest or most visited first; default age', { enum: LIST_ORDERS }),
   },
 )
-/** Query of the lists of sites, accounts and domains. */
 
 export const certificateQuery = object({}, { ...pageQuery, ...search })
 
