@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 // The floor of a publish: `node:http`, prepared statements, one file for each upload, and one flush of the log of SQLite
 // for all finalizes that wait. It acknowledges what is durable, and checks shapes and signatures only: no accounts, limits,
-// rules, metadata, versions or visitors. Not TypeScript, because Node would load a compiler into the memory of the floor.
+// rules, metadata, versions or counts of visits: a visit is answered from memory. Not TypeScript, because Node would load a compiler into the memory of the floor.
 
 const folder = process.env.SLIPWAY_DATA
 const blobs = join(folder, 'blobs')
@@ -143,7 +143,7 @@ async function respond(request, response) {
 }
 
 function answer(url, bytes) {
-  if (url === '/health') return [200, {}]
+  if (url === '/health' || url === '/') return [200, {}]
   if (url.startsWith('/upload/')) return upload(url, bytes)
   const body = JSON.parse(bytes.toString())
   return url === '/finalize' ? finalize(body) : create(body)

@@ -4,9 +4,9 @@ import http from 'node:http'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { figure, type Measurement } from './figures.ts'
+import { type Figure, figure, type Measurement } from './figures.ts'
 import { makeContent, publish } from './publish-flow.ts'
-import { scratchFolder, startServer } from './server-process.ts'
+import { ROOT, scratchFolder, startServer } from './server-process.ts'
 
 const ROUNDS = 9
 const CALLERS = 16
@@ -19,31 +19,51 @@ export const besidePublishers: Measurement = {
   means: `a visit every ${INTERVAL_MS} ms, alone and while ${CALLERS} callers publish sites of one file`,
   async run({ quick }) {
     await using scratch = await scratchFolder()
-    await using server = await startServer(join(scratch.path, 'data'))
-    const { site } = await publish(server.baseUrl, makeContent(1, 2000))
-    await publishDuring(server.baseUrl, pause(2000))
-    const alone: number[] = []
-    const beside: number[] = []
-    for (let round = 0; round <= (quick ? 2 : ROUNDS); round++) {
-      const waits = { alone: await visit(server.baseUrl, site.slug), beside: 0 }
-      const visits = visit(server.baseUrl, site.slug)
-      await publishDuring(server.baseUrl, visits)
-      waits.beside = await visits
-      if (round === 0) continue
-      alone.push(waits.alone)
-      beside.push(waits.beside)
+    await using started = new AsyncDisposableStack()
+    const servers: Server[] = []
+    for (const program of [undefined, join(ROOT, 'bench/bare-publisher.mjs')]) {
+      const data = join(scratch.path, String(servers.length))
+      const { baseUrl } = started.use(await startServer(data, program === undefined ? {} : { program }))
+      const { site } = await publish(baseUrl, makeContent(1, 2000))
+      await publishDuring(baseUrl, pause(2000))
+      servers.push({ baseUrl, slug: site.slug, alone: [], beside: [] })
     }
-    return [
-      figure('99th percentile of a visit, without publishing', 'ms', alone),
-      figure('99th percentile of a visit, while others publish', 'ms', beside),
-      figure(
-        'the second, relative to the first',
-        'times',
-        beside.map((wait, round) => wait / alone[round]!),
-        1.5,
-      ),
-    ]
+    for (let round = 0; round <= (quick ? 2 : ROUNDS); round++)
+      for (const server of servers) {
+        const { baseUrl, slug } = server
+        const alone = await visit(baseUrl, slug)
+        const visits = visit(baseUrl, slug)
+        await publishDuring(baseUrl, visits)
+        if (round === 0) continue
+        server.alone.push(alone)
+        server.beside.push(await visits)
+      }
+    return figures(servers as [Server, Server])
   },
+}
+
+/** Milliseconds of each round. */
+interface Server {
+  baseUrl: string
+  slug: string
+  alone: number[]
+  beside: number[]
+}
+
+/** The bare server is the floor of the machine, whose cores the client and the flushes of the publishes share with it. */
+function figures([ours, bare]: readonly [Server, Server]): Figure[] {
+  const divide = (waits: readonly number[], by: readonly number[]) =>
+    waits.map((wait, round) => wait / by[round]!)
+  const name = '99th percentile of a visit, '
+  return [
+    figure(`${name}without publishing`, 'ms', ours.alone),
+    figure(`${name}while others publish`, 'ms', ours.beside),
+    figure('the second, relative to the first', 'times', divide(ours.beside, ours.alone), 1.5),
+    figure('the bare server, without publishing', 'ms', bare.alone),
+    figure('the bare server, while others publish', 'ms', bare.beside),
+    figure('the bare server, relative to itself', 'times', divide(bare.beside, bare.alone)),
+    figure('while others publish, relative to the bare server', 'times', divide(ours.beside, bare.beside)),
+  ]
 }
 
 async function publishDuring(baseUrl: string, until: Promise<unknown>): Promise<void> {
