@@ -100,6 +100,20 @@ describe('a suspended site', () => {
     assert.deepEqual([count(/Subject: .* was suspended/), count(/Subject: .* is online again/)], [0, 1])
   })
 
+  test('is announced by at most five emails in an hour; those beyond are sent later', async () => {
+    const { owner, slug } = await publishedSite()
+    const announced = async () => {
+      await api.sweep('emails')
+      return (await mailsTo(api, owner.email)).filter((mail) => /Subject: .* was suspended/.test(mail)).length
+    }
+    api.pass(HOUR_MS - (api.clock.now % HOUR_MS))
+    for (let number = 0; number < 7; number++)
+      await call('PUT', `sites/${slug}/suspension`, { reason: `reason ${number}` })
+    assert.equal(await announced(), 5)
+    api.pass(HOUR_MS)
+    assert.equal(await announced(), 7)
+  })
+
   test('can be read and deleted by its owner after its expiry, until it is deleted', async () => {
     const owner = await api.account()
     const { slug } = await api.publish(owner.client, { 'index.html': 'x' }, { ttlSeconds: 3600 })
