@@ -124,6 +124,12 @@ export const parts = {
   },
   h2load: { programs: ['h2load'], packages: ['nghttp2-client'], for: 'tests and figures of HTTP/2' },
   proc: { programs: [], packages: [], for: 'tests that end one worker', devices: ['/proc/self/task'] },
+  descriptors: {
+    programs: ['prlimit'],
+    packages: ['util-linux'],
+    for: 'tests without free file descriptors',
+    devices: ['/proc/self/fd'],
+  },
   'power-cut': {
     programs: ['nbdkit', 'nbdfuse', 'mkfs.ext4', 'losetup'],
     packages: ['nbdkit', 'libnbd-bin', 'e2fsprogs', 'mount'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import { type Contents, toFiles } from '../api/content.ts'
 import { DESKTOP, PHONE } from '../support/browser.ts'
@@ -121,11 +121,14 @@ describe('the settings of a site', requiresBrowser, () => {
   }
 
   test('have a control for each field that the API changes', async () => {
-    for (const set of Object.values(CONTROLS)) await set()
-    const sent = page.waitForRequest((request) => request.method() === 'PATCH')
-    await save()
-    assert.deepEqual(Object.keys((await sent).postDataJSON()).sort(), Object.keys(CONTROLS).sort())
-    await openSettings(BAKERY)
+    try {
+      for (const set of Object.values(CONTROLS)) await set()
+      const isChange = (request: Request) => request.method() === 'PATCH'
+      const [sent] = await Promise.all([page.waitForRequest(isChange), save()])
+      assert.deepEqual(Object.keys(sent.postDataJSON()).sort(), Object.keys(CONTROLS).sort())
+    } finally {
+      await openSettings(BAKERY)
+    }
   })
 
   test('set, change and remove a password', async () => {

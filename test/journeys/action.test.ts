@@ -209,12 +209,11 @@ describe('the GitHub Action', () => {
   })
 
   it('follows no redirect, which could lead to the client of a server that the workflow does not name', async () => {
-    const redirecting = createServer(({ url }, response) =>
+    await using redirecting = createServer(({ url }, response) =>
       response.writeHead(308, { Location: service.baseUrl + url }).end(),
     )
     const variables = { INPUT_SERVER: `http://127.0.0.1:${await listen(redirecting)}` }
     const { code, stdout } = await runJob('bakery', '', { variables })
-    redirecting.close()
     assert.equal(code, 1)
     assert.match(stdout, /^::error::Cannot reach 127\.0\.0\.1:\d+: unexpected redirect$/m)
   })

@@ -94,13 +94,15 @@ describe('slipway mcp', () => {
       (folder): [object, RegExp] => [{ path: join(home, folder) }, /^REFUSED: Refusing to publish/],
     )
     execFileSync('mkfifo', [join(home, 'pipe.html')])
-    // The variables of a process, among them keys; and what has no end.
-    const isSystem = ['/proc/self/environ', '/proc/self', '/dev/zero', join(home, 'pipe.html')].map(
-      (system): [object, RegExp] => [{ path: system }, /^REFUSED: Refusing to publish/],
-    )
+    // The variables of a process, among them keys; and what may have no end.
+    const system = existsSync('/proc/self/environ') ? ['/proc/self/environ', '/proc/self'] : []
+    const isSystem = [...system, '/dev/null', join(home, 'pipe.html')].map((path): [object, RegExp] => [
+      { path },
+      /^REFUSED: Refusing to publish/,
+    ])
     const refused: [args: object, refusal: RegExp][] = [
       ...isPrivate,
-      ...(existsSync('/proc/self/environ') ? isSystem : []),
+      ...isSystem,
       [{ path: home }, /^REFUSED: Refusing to publish/],
       [{ path: join(home, 'nothing') }, /^USAGE: Folder not found/],
       [{}, /^USAGE: path must be/],

@@ -76,17 +76,22 @@ test('what stops a start, and commands that use the data, is one line, with exit
   }
 })
 
-test('a start that the limit of open files stops says so, in one line with exit code 1', async () => {
-  await using folder = await memoryFolder()
-  const { limit } = await readDescriptors()
-  const setLimit = (soft: number) => execFileSync('prlimit', ['--pid', `${process.pid}`, `--nofile=${soft}:`])
-  setLimit((await readDescriptors()).open + 100)
-  const { code, stderr } = await run(['serve'], { DATA: folder.path, PORT: '0' }).finally(() =>
-    setLimit(limit),
-  )
-  assert.equal(code, 1)
-  assert.match(stderr, /^slipway-server: The limit of open files is too low [^\n]*LimitNOFILE[^\n]*\n$/)
-})
+test(
+  'a start that the limit of open files stops says so, in one line with exit code 1',
+  requires('descriptors'),
+  async () => {
+    await using folder = await memoryFolder()
+    const { limit } = await readDescriptors()
+    const setLimit = (soft: number) =>
+      execFileSync('prlimit', ['--pid', `${process.pid}`, `--nofile=${soft}:`])
+    setLimit((await readDescriptors()).open + 100)
+    const { code, stderr } = await run(['serve'], { DATA: folder.path, PORT: '0' }).finally(() =>
+      setLimit(limit),
+    )
+    assert.equal(code, 1)
+    assert.match(stderr, /^slipway-server: The limit of open files is too low [^\n]*LimitNOFILE[^\n]*\n$/)
+  },
+)
 
 /** A module of the server cannot be read, as in an incomplete installation, and something that was opened stays open. */
 const INCOMPLETE = `data:text/javascript,${encodeURIComponent(`

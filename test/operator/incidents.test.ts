@@ -195,11 +195,14 @@ const PLAYS: Play[] = [
   {
     what: 'file descriptors run short',
     incidents: ['descriptors-short'],
+    needs: ['descriptors'],
     async play(stack) {
       const service = stack.use(await startTestService())
       const { limit } = await readDescriptors()
       const setLimit = (soft: number) => run('prlimit', ['--pid', `${process.pid}`, `--nofile=${soft}:`])
-      stack.defer(() => void setLimit(limit))
+      stack.defer(async () => {
+        await setLimit(limit)
+      })
       // So many that some are left for what ends the incident.
       for (let count = 0; count < 200; count++) stack.use(await open('/dev/null'))
       const used = (await readDescriptors()).open
@@ -209,13 +212,17 @@ const PLAYS: Play[] = [
   {
     what: 'no file descriptor is left',
     incidents: ['descriptors-short'],
+    needs: ['descriptors'],
     async play(stack) {
       const service = stack.use(await startTestService())
       const { open: used, limit } = await readDescriptors()
       const setLimit = (soft: number) => run('prlimit', ['--pid', `${process.pid}`, `--nofile=${soft}:`])
-      stack.defer(() => void setLimit(limit))
       const taken: FileHandle[] = []
-      stack.defer(() => closeAll(taken))
+      const end = async () => {
+        await closeAll(taken)
+        await setLimit(limit)
+      }
+      stack.defer(end)
       return {
         ...watch(service),
         async begin() {
@@ -226,7 +233,7 @@ const PLAYS: Play[] = [
               () => false,
             )
         },
-        end: () => closeAll(taken),
+        end,
       }
     },
   },
