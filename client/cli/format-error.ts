@@ -99,6 +99,7 @@ function exitCodeOf(error: SlipwayError): number {
   if (LIMIT_CODE.test(code)) return EXIT_CODES.limit
   if (code === 'VERSION_CONFLICT') return EXIT_CODES.conflict
   if (code === 'FILE_CHANGED') return EXIT_CODES.failed
+  if (status === 413) return EXIT_CODES.refused
   const isUnavailable = status === 0 || status === 408 || status >= 500
   return isUnavailable || code === 'BAD_ANSWER' ? EXIT_CODES.network : EXIT_CODES.refused
 }

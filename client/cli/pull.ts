@@ -40,15 +40,16 @@ version no longer has are removed, unless they were changed here.`,
   },
   async run(work, options, [operand]) {
     const { terminal, cwd, platform, signal } = work
-    const { slug, server, slipway, remembered } = await openSite(work, options)
-    if (operand === undefined && remembered?.folder === '.') throw publishedHere(work, slug)
+    const { slug, server, slipway } = await openSite(work, options)
+    if (operand === undefined && work.siteMemory.find(cwd, server)?.slug === slug)
+      throw publishedHere(work, slug)
     const folder = resolve(cwd, operand ?? slug)
     if (linkTarget(folder) !== undefined)
       throw new RefusedError(`Refusing to write through the symbolic link ${folder}`)
-    if (isProtectedFolder(folder))
+    if (isProtectedFolder(folder, cwd))
       throw new RefusedError(
         `Refusing to write into ${folder}`,
-        'Its files instruct programs: name another folder',
+        'Repositories and keys have their files there: name another folder',
       )
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })

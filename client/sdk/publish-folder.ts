@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { digestAll } from './folder/digest.ts'
@@ -59,12 +60,14 @@ export async function readFolder(path: string, options: ReadOptions = {}): Promi
 /** What `folderProblems` and a link that leads out of its folder allow. */
 function scanFolder(path: string, { secrets, merge }: ReadOptions): FolderScan {
   const outside = linkTarget(resolve(path))
+  if (existsSync(path) && isPrivateFolder(resolve(path), { secrets }))
+    assertPublishable([
+      `${path} is the data of a repository or a folder of secrets or of the system, or in one`,
+    ])
   const found = scan(path, { secrets, mode: merge ? 'merge' : undefined })
   const refused = folderProblems(found)
   if (outside !== undefined)
     refused.push(`${path} is a link to ${outside}, which is outside the folder of the link: name that folder`)
-  if (isPrivateFolder(resolve(path), { secrets }))
-    refused.push(`${path} is the data of a repository or a folder of secrets, or in one`)
   if (found.files.length === 0) refused.push(`${path} has no files to publish`)
   assertPublishable(refused)
   return found

@@ -6,7 +6,7 @@ export const SKIP_REASONS = [
   ...EXCLUSION_REASONS,
   /** A link that leads outside, in a loop or nowhere. */
   'link',
-  /** Neither file nor folder, such as a socket. */
+  /** Neither file nor folder, such as a socket, or made by the system, below `/proc` or `/sys`. */
   'special',
 ] as const
 export type SkipReason = (typeof SKIP_REASONS)[number]

@@ -13,7 +13,8 @@
 #   SLIPWAY_SITE          name of the site to update
 #   SLIPWAY_CLAIM_TOKEN   in place of a key, for a site without an account
 #
-# Exit codes: 1 other errors, 2 invalid arguments, 3 key or token refused, 4 limit reached, 5 network, 6 site refused.
+# Exit codes: 1 other errors, 2 invalid arguments, 3 key or token refused, 4 limit reached, 5 network, 6 site refused, also
+# as too large.
 set -eu
 umask 077
 
@@ -196,9 +197,9 @@ report() {
     *:408 | *:5??) code=5 ;;
     *) code=6 ;;
     esac
-    # The name of the preview is an argument.
+    # These names are arguments.
     case $message in
-    preview:*) code=2 ;;
+    preview:* | name:*) code=2 ;;
     esac
     [ -z "$hint" ] || message="$message
   $hint"

@@ -206,10 +206,14 @@ describe('the site of this folder', () => {
 
   it('is no question when several folders were published to the same one', async () => {
     const { cli, server } = fixture
-    for (const folder of ['dist', 'build'])
+    for (const folder of ['.', 'dist', 'build'])
       cli.siteMemory.remember(join(cli.cwd, folder), { server: server.url, slug: 'otter' })
     const { code, stdout } = await cli.run(['open'], keyed)
     assert.deepEqual([code, stdout], [0, 'http://otter.sites.test/\n'])
+    assert.match(
+      (await cli.run(['pull'], keyed)).stderr,
+      /This folder was published as otter: name the folder/,
+    )
   })
 
   /** A site with these files, and an archive of the server with these bytes or with files of one byte. */

@@ -522,6 +522,8 @@ describe('publish', () => {
       const { code, stderr } = await fixture.publish()
       assert.equal(code, 6)
       assert.match(stderr, /Publish fewer or smaller files\.\n {2}Sign in for higher limits: slipway login/)
+      fixture.server.reply(/./, [413, '<h1>413 Too Large</h1>', { 'Content-Type': 'text/html' }])
+      assert.equal((await fixture.publish()).code, 6)
     })
 
     it('about a limit of the plan, with the command that makes room', async () => {

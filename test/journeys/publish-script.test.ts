@@ -125,8 +125,10 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         assert.equal(run.code, exitCode, code)
         assert.equal(run.stderr.includes('Set SLIPWAY_KEY'), exitCode === 3, run.stderr)
       }
-      server.reply(/./, [400, { error: 'preview: must be a name', code: 'VALIDATION_ERROR' }])
-      assert.equal((await user.publish(service, '.', {}, server.url)).code, 2)
+      for (const field of ['preview', 'name']) {
+        server.reply(/./, [400, { error: `${field}: must be a name`, code: 'VALIDATION_ERROR' }])
+        assert.equal((await user.publish(service, '.', {}, server.url)).code, 2)
+      }
     })
 
     const failures: [

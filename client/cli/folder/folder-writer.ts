@@ -1,17 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
-import {
-  createWriteStream,
-  existsSync,
-  lstatSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join, sep } from 'node:path'
+import { createWriteStream, existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { FileEntry } from '../../../protocol/api/fields.schema.ts'
 import { validatePath } from '../../../protocol/manifest/paths.ts'
+import { realPathOrUndefined } from '../../sdk/folder/scan.ts'
 import { RefusedError } from '../cli-error.ts'
 import { makeFolder } from './make-folder.ts'
 import type { TarEntry } from './read-tar.ts'
@@ -38,11 +31,16 @@ export function isWritablePath(path: string, platform: string): boolean {
     .every((name) => !isProtectedName(name) && !(platform === 'win32' && SPECIAL_ON_WINDOWS.test(name)))
 }
 
-/** Whether a folder of this machine, or what it leads to, is in one whose files a site cannot replace. */
-export function isProtectedFolder(folder: string): boolean {
+/**
+ * Whether a folder of this machine, or what it leads to, is in one whose files a site cannot replace; those above `top`, in
+ * which the user is, do not count.
+ */
+export function isProtectedFolder(folder: string, top: string): boolean {
   let existing = folder
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing)
-  return [folder, realpathSync.native(existing)].some((path) => path.split(sep).some(isProtectedName))
+  const real = (path: string) => realPathOrUndefined(path) ?? path
+  const path = relative(real(top), join(real(existing), relative(existing, folder)))
+  return path.split(sep).some(isProtectedName)
 }
 
 /** On every system, since the folder may be on a drive of Windows or macOS. */

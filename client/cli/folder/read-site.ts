@@ -73,7 +73,7 @@ function excludedFile(file: string, name: string): RefusedError {
   ]
   const way = ways.find(([, ...included]) => fileExclusion(file, ...included) === undefined)
   return new RefusedError(
-    `Refusing to publish ${name}: it is private, a system file, or excluded by .slipwayignore`,
+    `Refusing to publish ${name}: it is private, no regular file, or excluded by .slipwayignore`,
     ...(way ? [`To publish it, ${way[0]}`] : []),
   )
 }

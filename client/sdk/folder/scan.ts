@@ -130,8 +130,8 @@ export function linkTarget(path: string): string | undefined {
 }
 
 /**
- * Whether a folder, or what it leads to, is that of a repository or usually holds secrets, or is in one; only those below
- * `top` count, in which the user is, and those of the system.
+ * Whether a folder, or what it leads to, is that of a repository or usually holds secrets, or is in one; those above
+ * `top`, in which the user is, count only when they are of the system.
  */
 export function isPrivateFolder(
   folder: string,
@@ -267,7 +267,7 @@ function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-function realPathOrUndefined(link: string): string | undefined {
+export function realPathOrUndefined(link: string): string | undefined {
   try {
     return realpathSync.native(link)
   } catch {
