@@ -71,7 +71,7 @@ export class Listener {
     this.port = getPort(sockets[0])
   }
 
-  /** With `shared`, together with other processes of this machine. ListenError when the port is not available. */
+  /** With `shared`, together with other processes of this machine. ListenError when the port or a descriptor is not available. */
   static async open(host: string, port: number, options: ListenOptions = {}): Promise<Listener> {
     const { shared = false } = options
     const ready = Promise.withResolvers<RequestHandlers>()

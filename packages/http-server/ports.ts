@@ -23,7 +23,15 @@ const MAX_CONNECT_MS = 1000
 /** Of all sockets of a port. */
 const MAX_CONNECTIONS = 20_000
 
-const UNAVAILABLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EMFILE'] as const
+const UNAVAILABLE = [
+  'EADDRINUSE',
+  'EACCES',
+  'EADDRNOTAVAIL',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EMFILE',
+  'ENFILE',
+] as const
 
 /** The port is not available, or no descriptor for it. */
 export class ListenError extends Error {

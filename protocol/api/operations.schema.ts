@@ -93,7 +93,7 @@ const forSite = (scope: KeyScope) => ({ scope, reach: 'site' }) as const
 const forAccount = (scope: KeyScope) => ({ scope, reach: 'account' }) as const
 
 /** The states of a site that refuse each change of it. */
-export const SITE_CHANGE_ERRORS = ['SITE_EXPIRED', 'SITE_SUSPENDED'] as const satisfies ErrorCode[]
+const SITE_CHANGE_ERRORS = ['SITE_EXPIRED', 'SITE_SUSPENDED'] as const satisfies ErrorCode[]
 
 /** Those of a publish to a site that the body names. */
 const NAMED_SITE_ERRORS = ['NOT_FOUND', ...SITE_CHANGE_ERRORS] as const

@@ -58,7 +58,8 @@ export function findCollisions(paths: readonly unknown[], toNfc = normalizeNfc):
 
 /** Formats a path for a message: short and without control characters. */
 export function sanitizePath(path: string): string {
-  const visible = path.slice(0, MAX_INSPECTED_LENGTH).replace(/[^\P{C}]/gu, '?')
+  // What 81 characters need, one of which may be half of a pair.
+  const visible = path.slice(0, 162).replace(/[^\P{C}]/gu, '?')
   return visible.length > 80 ? `${visible.slice(0, 77)}...` : visible
 }
 

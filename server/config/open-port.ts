@@ -36,6 +36,7 @@ function explain({ code, host, port }: ListenError, setting: string): string {
     case 'EAI_AGAIN':
       return `SLIPWAY_HOST=${host} cannot be looked up, because no resolver responds. Use an IP address of this machine.`
     case 'EMFILE':
+    case 'ENFILE':
       return `The limit of open files is too low for port ${port}. Raise it to 65536, with LimitNOFILE of systemd or ulimit -n.`
   }
 }

@@ -350,7 +350,8 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     if (version.state === 'ready' && (!live || name !== null)) return { ...outcome, replayed: true }
     await this.#assertBase(tx, { site, version })
     const now = this.parts.clock()
-    const unchanged = ifChanged ? await dropIfUnchanged(tx, found, promoted, now) : undefined
+    const own = version.state === 'pending' ? promoted : undefined
+    const unchanged = ifChanged ? await dropIfUnchanged(tx, found, own, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
     if (name !== null) {
@@ -542,7 +543,7 @@ async function dropIfUnchanged(
   const current = await findCurrent(tx, site, version, now)
   // Rules are parsed from files of the version, so equal files have equal rules.
   const { contentHash } = promoted?.change ?? version
-  if (current?.contentHash !== contentHash) return undefined
+  if (contentHash === null || current?.contentHash !== contentHash) return undefined
   if (promoted && promoted.arrived.length > 0) await takeUploads(tx, version, promoted)
   await deleteVersions(tx, site.slug, { ids: [version.id], now, effect: 'outdated' })
   // The live version may also be a preview, of which the caller knows nothing.

@@ -30,7 +30,9 @@ class ManifestFiles {
     this.slug = slug
     this.expiresAt = expiresAt
     this.#sizes = Float64Array.from(files, (file) => file.size)
-    this.#hashes = Buffer.from(files.map(({ hash = NO_HASH }) => hash).join(''), 'latin1')
+    // No part of a pool, which it would keep.
+    this.#hashes = Buffer.allocUnsafeSlow(files.length * HASH_CHARACTERS)
+    this.#hashes.write(files.map(({ hash = NO_HASH }) => hash).join(''), 'latin1')
   }
 
   /** Compares the hash only where the manifest declares one. */

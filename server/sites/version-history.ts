@@ -187,7 +187,8 @@ export class Versions extends Component<VersionsParts> {
   ): Promise<StoredFile & { body: Readable }> {
     const files = await this.#files(account, slug, versionId)
     const name = normalizeNfc(path)
-    const file = files.find((one) => normalizeNfc(one.path) === name)
+    const file =
+      files.find((one) => one.path === path) ?? files.find((one) => normalizeNfc(one.path) === name)
     if (!file) throw new ApiError('NOT_FOUND', 'File not found in this version')
     return { ...file, body: await this.#openBlob(file) }
   }

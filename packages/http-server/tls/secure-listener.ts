@@ -40,7 +40,7 @@ export class SecureListener {
     this.port = getPort(servers[0])
   }
 
-  /** Listens, and queues connections until `serve`. ListenError when the port is not available. */
+  /** Listens, and queues connections until `serve`. ListenError when the port or a descriptor is not available. */
   static async open(host: string, port: number, options: ListenOptions = {}): Promise<SecureListener> {
     const { shared = false, connections, proxyProtocol } = options
     const ready = Promise.withResolvers<TlsAcceptor>()

@@ -38,7 +38,7 @@ export class InternalServer
 {
   readonly port = getPort(this.parts.servers[0])
 
-  /** ListenError when the port is not available. */
+  /** ListenError when the port or a descriptor is not available. */
   static async open(options: InternalServerOptions): Promise<InternalServer> {
     const { host, port, shared } = options
     const opening = listenOn({ host, port, shared }, () => makeServer(options))

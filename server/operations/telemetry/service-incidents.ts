@@ -83,7 +83,7 @@ function checkDescriptors(): ReadState {
   return async (isActive) => {
     if (readings++ % DESCRIPTOR_READINGS === 0)
       last = await readDescriptors().catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EMFILE') throw error
+        if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error
         return { ...last, open: last.limit }
       })
     return last.open >= last.limit * (isActive ? ENOUGH_DESCRIPTORS : MANY_DESCRIPTORS) ? last : undefined
