@@ -8,7 +8,8 @@ import { DatabaseSync } from 'node:sqlite'
 
 // The floor of a publish: `node:http`, prepared statements, one file for each upload, and one flush of the log of SQLite
 // for all finalizes that wait. It acknowledges what is durable, and checks shapes and signatures only: no accounts, limits,
-// rules, metadata, versions or counts of visits: a visit is answered from memory. Not TypeScript, because Node would load a compiler into the memory of the floor.
+// rules, metadata, versions or counts of visits: a visit is answered from memory. Not TypeScript, because Node would load a
+// compiler into the memory of the floor.
 
 const folder = process.env.SLIPWAY_DATA
 const blobs = join(folder, 'blobs')
