@@ -141,16 +141,23 @@ export class Listener {
    * have probably closed theirs: most clients open the next connection after a response.
    */
   async #stopAccepting(): Promise<Promise<unknown>[]> {
-    const pause = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS))
+    // Timers run before the event loop accepts and reads: a turn of a busy machine may be as long as the pause.
+    const pause = () => new Promise((resolve) => setTimeout(setImmediate, QUIET_MS, resolve))
     const accept = acceptors.get(this.#server)!
     const held = new Set<Socket>()
+    let events = 0
+    const count = () => void events++
+    // One that comes through a proxy is held when its header has been read, in a later turn.
+    this.#server.on('connection', count)
     acceptors.set(this.#server, (socket) => {
+      count()
       held.add(socket.once('error', () => held.delete(socket)))
     })
-    for (let waits = 0, before = -1; before < held.size && waits < MAX_WAITS; waits++) {
-      before = held.size
+    for (let waits = 0, before = -1; before < events && waits < MAX_WAITS; waits++) {
+      before = events
       await pause()
     }
+    this.#server.off('connection', count)
     const closed = this.#stopListening()
     await pause()
     acceptors.set(this.#server, accept)
