@@ -121,7 +121,7 @@ const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x8
 const ARCHIVES: [title: string, archive: () => Buffer, refused?: RegExp][] = [
   ['a zip of many secrets', () => named({ 'index.html': 'x', ...secrets(3) })],
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
-  ['a zip of 11,000 names of backslashes', () => entries(11_000, (n) => `${'a\\\\'.repeat(650)}${n}`)],
+  ['a zip of 4,000 names of backslashes', () => entries(4000, (n) => `${'a\\\\'.repeat(650)}${n}`)],
   ['a zip of many ends before zeros', () => Buffer.concat([Buffer.from('PK\x05\x06'.repeat(4825), 'latin1'), Buffer.alloc(46_256), Buffer.of(1)])],
   ['a zip of names of marks that differ in case', () => entries(1000, (n) => `${spelling(n)}${'e\u0301\u0323'.repeat(158)}`)],
   ['a zip of names of 60 kB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
