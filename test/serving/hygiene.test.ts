@@ -21,8 +21,7 @@ let to: NetConnectOpts
 let site: string
 
 before(async () => {
-  const deadlines = { lingering: { idle: 60_000, total: 100 } }
-  service = await startTestService({}, Date.now(), { deadlines })
+  service = await startTestService({}, Date.now())
   const contents = { 'page.txt': 'PAGE', 'after.txt': 'AFTER', 'hidden.txt': 'HIDDEN', 'large.txt': LARGE }
   const { slug } = await service.client().publish({ files: toFiles(contents) })
   site = `${slug}.localhost:${service.port}`
@@ -101,7 +100,9 @@ for (const bytes of [
   'nonsense\r\n\r\n',
 ]) {
   test(`a connection refused after ${bytes.slice(0, 8)} is reset when its client continues to send`, async (t) => {
-    const client = connect({ ...to, allowHalfOpen: true })
+    const deadlines = { lingering: { idle: 60_000, total: 100 } }
+    await using impatient = await startTestService({}, Date.now(), { deadlines })
+    const client = connect({ ...to, port: impatient.port, allowHalfOpen: true })
     t.after(() => client.destroy())
     client.write(bytes)
     client.resume()
