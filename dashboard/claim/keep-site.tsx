@@ -6,6 +6,7 @@ import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
+import { useSettled } from '../app/use-settled.ts'
 import { forgetAnonymous } from '../drop/anonymous-sites.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
@@ -59,7 +60,9 @@ export function KeepSite({ keeping: { slug, choice, claim }, title, isOpen, besi
   const email = useSignal(signedInAs)
   const [form, showForm] = useState<'hidden' | 'new' | 'another'>(isOpen ? 'new' : 'hidden')
   const { typed, name, write, isNew, isAvailable } = choice
-  const canKeep = !isNew || isAvailable
+  // A claim link can be opened by a page of someone else, who wants the site in this account.
+  const isSettled = useSettled()
+  const canKeep = (!isNew || isAvailable) && (isSettled || email === null || !isOpen)
   const isFormShown = form === 'another' || (form === 'new' && email === null)
   const keep = () => {
     if (!canKeep) return

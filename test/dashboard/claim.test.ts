@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { testVariant } from '../support/variants.ts'
@@ -74,6 +75,25 @@ describe('the claim page', requiresBrowser, () => {
     await owner.assertReadable()
     await page.getByRole('link', { name: 'Manage site' }).click()
     await page.waitForURL(`**/sites/${site.slug}`)
+  })
+
+  test('takes no click in its first second, which may be the second half of a double click in a page of someone else', async () => {
+    const { page, owner } = await web.asOwner()
+    const site = await publish()
+    await page.clock.install()
+    await page.clock.pauseAt(Date.now() + MINUTE_MS)
+    await page.goto(site.claimUrl)
+    const keep = page.getByRole('button', { name: `Keep as ${owner.email}` })
+    while (!(await keep.isVisible())) await page.clock.runFor(100)
+    await keep.click({ force: true })
+    await page.getByLabel('Site name').press('Enter')
+    await page.evaluate(() => undefined)
+    assert.equal((await ownership(site)).claimed, false)
+    await page.clock.runFor(2000)
+    await keep.click()
+    await isClaimed(page, site.slug)
+    // The preview runs no scripts, of which the clock of this test is one.
+    assert.match(owner.complaints.splice(0).join('\n'), /^Blocked script execution in /)
   })
 
   test('counts down to the expiry of a site and reports when it has expired', async () => {
