@@ -4,11 +4,13 @@ import { Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import type { NoticeEvent } from '../store/tables/notices.ts'
 import type { Accounts } from './account.ts'
-import { findSwitch, isNoticeKind } from './notice-switches.ts'
+import { findSwitch, isNoticeKind, readSwitches } from './notice-switches.ts'
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe'
 
-type UnsubscribeParts = Pick<Parts, 'baseUrl' | 'secret'> & { accounts: Pick<Accounts, 'changeNotices'> }
+type UnsubscribeParts = Pick<Parts, 'baseUrl' | 'secret' | 'store'> & {
+  accounts: Pick<Accounts, 'changeNotices'>
+}
 
 export interface UnsubscribeQuery {
   account?: unknown
@@ -42,6 +44,9 @@ export class UnsubscribeLinks extends Component<UnsubscribeParts> {
     const kind = this.verify(query)
     if (kind === undefined) return false
     const account = { id: String(query.account) }
+    const known = await this.parts.store.read.accounts.find(account.id)
+    // A repetition, which no limit counts, writes nothing.
+    if (known && !readSwitches(known).notices[kind]) return known.deletionStartedAt === null
     try {
       await this.parts.accounts.changeNotices(account, { notices: { [kind]: false } })
       return true

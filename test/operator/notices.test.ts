@@ -6,6 +6,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import {
   certificateNoticeId,
@@ -39,9 +40,18 @@ describe('emails about events', () => {
   let service: RunningService
   let client: Slipway
   let accountId: string
+  /** Of the service, for the account. */
+  let writes = 0
   let operator: Awaited<ReturnType<typeof openOperator>>
   before(async () => {
-    service = disposal.use(await startTestService())
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      write: (durability, scope, work) => {
+        if ('account' in scope && scope.account === accountId) writes++
+        return store.write(durability, scope, work)
+      },
+    })
+    service = disposal.use(await startTestService({}, undefined, { wrapStore }))
     operator = disposal.use(await openOperator(service, {}))
     client = service.client(await service.signIn('ann@example.test'))
     accountId = (await operator.store.read.accounts.byEmail('ann@example.test'))!.id
@@ -150,6 +160,9 @@ describe('emails about events', () => {
     const { notices } = await client.me()
     const turnedOff = Object.entries(notices).filter(([, isOn]) => !isOn)
     assert.deepEqual(turnedOff, [['site-deleted', false]])
+    writes = 0
+    assert.equal((await follow(link, 'POST')).status, 200)
+    assert.equal(writes, 0, 'a repetition, which no limit counts, writes nothing')
     await client.updateMe({ reminders: true })
   })
 
