@@ -97,7 +97,7 @@ export class SiteNames extends Component<SiteNamesParts> {
   }
 }
 
-/** What a publish by name updates, own or shared; undefined when it creates a site. NAME_TAKEN. */
+/** What a publish by name updates, own sites only: who took the name first could share a site. NAME_TAKEN. */
 export async function findByName(
   queries: Queries,
   name: string,
@@ -109,6 +109,7 @@ export async function findByName(
   if (!site || isReusable(site, account.id)) return undefined
   const isLost = isRetired(site) && !isInTrash(site)
   if (isLost || !(await findRole(queries, site, account))) throw nameTaken(name)
+  if (site.ownerId !== account.id) throw nameTaken(name, SHARED_HINT)
   if (isExpired(site, now) && !isInTrash(site)) throw nameExpired(name)
   return site
 }
@@ -181,8 +182,11 @@ async function assertBelowDailyLimit(tx: WriteTransaction, account: Account, now
   })
 }
 
-function nameTaken(name: string): ApiError {
-  return new ApiError('NAME_TAKEN', `The name '${name}' is taken`)
+const SHARED_HINT =
+  'Another account shares the site with you. Update it with PUT /api/v1/publish/{slug}, or slipway publish --site without --create.'
+
+function nameTaken(name: string, hint?: string): ApiError {
+  return new ApiError('NAME_TAKEN', `The name '${name}' is taken`, { hint })
 }
 
 function nameExpired(name: string): ApiError {
@@ -191,14 +195,16 @@ function nameExpired(name: string): ApiError {
   return new ApiError('NAME_TAKEN', sentence, { hint })
 }
 
-/** Names that visitors, browsers or mail servers take for parts of a service. */
+/** Names that visitors take for parts of a service, or that programs contact automatically. */
 const RESERVED_NAMES = `
-  abuse account accounts admin administrator api app apps assets auth autoconfig autodiscover billing cdn claim
-  console contact dashboard deploy dev developer dns docs domain domains download edge email error ftp health help
-  helpdesk host hostmaster imap info internal invoice isatap legal localhost login logout mail mailer metrics mta-sts
-  noreply ns ns1 ns2 oauth official pages password pay payment payments pop pop3 portal postmaster preview pricing
-  privacy proxy public register root sales secure security server service settings signin signup site sites smtp sso
-  ssl staging static status support sysadmin system terms test tls upload uploads verify webmail webmaster wpad www`
+  abuse account accounts admin administrator api app apps assets auth authorize autoconfig autodiscover billing caldav
+  carddav cdn claim console contact dashboard deploy dev developer device dns docs domain domains download edge email
+  enterpriseenrollment enterpriseregistration error exchange ftp health help helpdesk host hostmaster imap info
+  internal invoice isatap kerberos ldap legal localhost login logout lyncdiscover mail mailer mcp metrics mta-sts mx
+  mx1 mx2 noreply ns ns1 ns2 ns3 ns4 oauth official openpgpkey owa pages password pay payment payments pop pop3 portal
+  postmaster preview pricing privacy proxy public register report review root sales secure security server service
+  settings signin signup sip site sites smtp ssl sso staging static status support sysadmin system terms test tls
+  upload uploads verify vpn webmail webmaster well-known wpad www xmpp`
   .trim()
   .split(/\s+/)
 

@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
-import { toManifest } from './content.ts'
+import { toFiles, toManifest } from './content.ts'
 import { webp } from './webp.ts'
 
 const api = await startApi({ RESERVED_NAMES: 'intranet,Town-Hall' })
@@ -41,6 +41,7 @@ describe('a name', () => {
     ['adm1n', /is reserved/],
     ['a-d-m-i-n', /is reserved/],
     ['intranet', /is reserved/],
+    ['openpgpkey', /is reserved/],
     ['town-ha11', /is reserved/],
     ['my-slipway', /is reserved/],
     ['s1ipvvay-login', /is reserved/],
@@ -164,7 +165,7 @@ describe('a publish by name', () => {
   })
 
   for (const [way, publish] of Object.entries(ways))
-    test(`by ${way} creates the site and then updates it, if it is one that the account may publish to`, async () => {
+    test(`by ${way} creates the site and then updates it, if it is one of the account`, async () => {
       const { slug } = await named(fresh(), other.client)
       const names = Array.from({ length: 6 }, fresh) as [string, string, string, string, string, string]
       const [name, deleted, renamed, suspended, shared, current] = names
@@ -183,7 +184,7 @@ describe('a publish by name', () => {
         [renamed, owner.key, current, 2],
         [renamed, other.key, 'NAME_TAKEN'],
         [suspended, owner.key, 'SITE_SUSPENDED'],
-        [shared, other.key, shared, 2],
+        [shared, other.key, 'NAME_TAKEN'],
         ['www', owner.key, 'VALIDATION_ERROR'],
       ]
       for (const [one, key, outcome, versions] of outcomes) {
@@ -193,6 +194,15 @@ describe('a publish by name', () => {
           assert.equal((await owner.client.versions(outcome)).versions.length, versions, one)
       }
     })
+
+  test('of a site that is shared with the account is refused, with the way to update it', async () => {
+    const name = fresh()
+    await named(name)
+    await owner.client.addCollaborator(name, other.email)
+    const refusal = await expectFailure(api.publish(other.client, page, { name, update: true }), 'NAME_TAKEN')
+    assert.match(refusal.hint!, /shares the site with you\. Update it with PUT/)
+    await other.client.publish({ files: toFiles(page), slug: name })
+  })
 
   for (const [way, publish] of Object.entries(ways))
     test(`by ${way} makes one site with two versions when two first ones run at the same time`, async () => {
