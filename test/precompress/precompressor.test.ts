@@ -8,6 +8,7 @@ import { MemoryBudget } from '../../packages/http-server/memory/second-chance-ca
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
+import { databaseUnavailable } from '../../server/lib/errors.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { Precompressor } from '../../server/publish/precompress/precompressor.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
@@ -15,6 +16,7 @@ import { findInjection } from '../../server/sites/site-metadata.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { deleteVersions } from '../../server/sites/version.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import type { Store } from '../../server/store/store.ts'
 import type { Version } from '../../server/store/tables/versions.ts'
 import { deterministicBytes, keep, listObjects, received, recordsOf } from '../blobs/bytes.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
@@ -60,10 +62,10 @@ async function createFixture(t: TestContext, folder?: string) {
     blobs,
     logged,
     /** The precompressor of one process; `change` replaces methods of the blobs. */
-    encodings(change: Partial<Blobs> = {}): Precompressor {
+    encodings(change: Partial<Blobs> = {}, changedStore: Store = store): Precompressor {
       const changed = { ...blobs, ...change }
       const made = new Precompressor({
-        store,
+        store: changedStore,
         blobs: changed,
         blobReader: new BlobReader(changed, store.read.blobs),
         addresses,
@@ -267,6 +269,24 @@ test('a full disk records nothing, and the work is retried', requires('small-dis
   await disk.clear()
   await fixture.encode(encodings, id)
   assert.deepEqual([(await fixture.rows()).length, await fixture.isDone()], [1, true])
+})
+
+test('encodings of which the record fails once are recorded before the version counts as encoded', async (t) => {
+  const fixture = await createFixture(t)
+  const id = await fixture.version([...ROOT, ...PAGE])
+  let milliseconds = 0
+  // Each file takes long enough for a record of its own.
+  t.mock.method(performance, 'now', () => (milliseconds += MINUTE_MS))
+  let records = 0
+  const write: Store['write'] = (durability, scope, work) => {
+    if ('site' in scope && ++records === 2) throw databaseUnavailable()
+    return fixture.store.write(durability, scope, work)
+  }
+  await fixture.encode(fixture.encodings({}, { ...fixture.store, write }), id)
+  assert.deepEqual(
+    [fixture.logged.length, (await fixture.rows()).length, await fixture.isDone()],
+    [1, 2, true],
+  )
 })
 
 test('a version in work by one process is skipped by others, until its lease expires', async (t) => {

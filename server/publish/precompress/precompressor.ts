@@ -233,7 +233,7 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
   async #record(work: PrecompressionJob): Promise<void> {
     const { addresses, store } = this.parts
     const { id, slug } = work.version
-    const rows = work.rows.splice(0)
+    const rows = [...work.rows]
     await store.write('relaxed', { site: slug }, async (tx) => {
       const version = await tx.versions.find(id)
       const wanted = new Set(version && findCandidates(version, work.document).map((file) => file.hash))
@@ -250,6 +250,7 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
         await tx.versions.update(id, { isEncoded: true })
       await tx.leases.release(encodingsLease(id), this.#holder)
     })
+    work.rows.splice(0, rows.length)
   }
 }
 
