@@ -406,8 +406,6 @@ async function openConnection(file: string, deadline: number): Promise<DatabaseS
        PRAGMA secure_delete = FAST`,
     ),
   )
-  // As PostgreSQL has it; SQLite's own `instr` compares byte by byte.
-  db.function('strpos', { deterministic: true }, (text, part) => String(text).indexOf(String(part)) + 1)
   return db
 }
 

@@ -21,7 +21,7 @@ import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
 import { storeContract } from './contract.ts'
-import { oauthRow, siteRow } from './rows.ts'
+import { blob, oauthRow, siteRow, versionRow } from './rows.ts'
 import { TaskProcesses } from './task-processes.ts'
 import { freshSqlite } from './test-database.ts'
 
@@ -60,6 +60,31 @@ test('a loop over many rows lets other work of the process run between its state
   }
   assert.ok(await isInterrupted(read))
   assert.ok(await store.write('relaxed', {}, isInterrupted))
+})
+
+test('a search in long manifests lets other work of the process run after each of them', async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  const [versions, longPath] = [10, 'ü'.repeat(480)]
+  await store.write('relaxed', {}, async (tx) => {
+    await tx.sites.insert(siteRow('a-site'))
+    const toFile = (number: number) => ({ path: `${number}${longPath}`, size: 1, contentType: 'text/plain' })
+    const files = Array.from({ length: 1000 }, (_, number) => ({ ...toFile(number), hash: blob(number) }))
+    for (let version = 0; version < versions; version++)
+      await tx.rows.insert('versions', versionRow(`v${version}`, 'a-site', { files }))
+  })
+  for (const count of [10, 11]) {
+    let [turns, isOver] = [0, false]
+    const countTurn = () => {
+      turns++
+      if (!isOver) setImmediate(countTurn)
+    }
+    setImmediate(countTurn)
+    const hashes = Array.from({ length: count }, (_, number) => blob(`of no file ${number}`))
+    await store.read.versions.neededAmong('a-site', hashes)
+    isOver = true
+    assert.ok(turns >= versions, `${turns} turns`)
+  }
 })
 
 test('an error before one read refuses that one only', async (context) => {

@@ -428,8 +428,9 @@ export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<un
 }
 
 /** Whether the manifest of a version contains a hash as such, rather than in a path. */
-export function containsHash(hash: string): RawBuilder<boolean> {
-  return sql`strpos(${sql.ref('versions.files')}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
+export function containsHash(db: Kysely<Schema>, hash: string): RawBuilder<boolean> {
+  const position = sql.raw(isPostgres(db) ? 'strpos' : 'instr')
+  return sql`${position}(${sql.ref('versions.files')}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
 }
 
 /** No hexadecimal digit follows "f" before "g". */
