@@ -25,21 +25,18 @@ export class Turns {
     { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
     work: (extend: (until: Promise<void>) => void) => Promise<T>,
   ): Promise<T> {
-    const before = keys.flatMap((key) => this.#last.get(key) ?? [])
+    const previous = keys.map((key) => this.#last.get(key))
+    const before = previous.filter((turn) => turn !== undefined)
     if (before.some(({ count }) => count >= MAX_WAITING)) throw overloaded()
-    const [ended, stuck] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    for (const key of keys) {
-      const count = (this.#last.get(key)?.count ?? 0) + 1
-      this.#last.set(key, { ended: ended.promise, stuck: stuck.promise, count })
-    }
-    const end = () => {
-      ended.resolve()
-      for (const key of keys) this.#end(key, ended.promise)
-    }
-    const endAfter = (until: Promise<unknown>) => {
-      stuck.resolve()
-      void until.then(end)
-    }
+    const stuck = Promise.withResolvers<void>()
+    const ends = keys.map((key, index) => {
+      const { promise: ended, resolve } = Promise.withResolvers<void>()
+      this.#last.set(key, { ended, stuck: stuck.promise, count: (previous[index]?.count ?? 0) + 1 })
+      return () => {
+        resolve()
+        this.#end(key, ended)
+      }
+    })
     if (before.length > 0) {
       let hasCome = false
       const come = Promise.all(before.map((turn) => turn.ended))
@@ -52,7 +49,9 @@ export class Turns {
       await settlesWithin(timeoutMs, Promise.race([comes, aborted, ...before.map((turn) => turn.stuck)]))
       signal?.removeEventListener('abort', onAbort)
       if (!hasCome) {
-        endAfter(come)
+        stuck.resolve()
+        // Work with one of the keys only does not wait for that of the others.
+        for (const [index, end] of ends.entries()) void Promise.resolve(previous[index]?.ended).then(end)
         throw signal?.aborted ? signal.reason : overloaded()
       }
     }
@@ -62,7 +61,9 @@ export class Turns {
         extension = until
       })
     } finally {
-      if (extension) endAfter(extension)
+      const end = () => ends.map((one) => one())
+      if (extension) stuck.resolve()
+      if (extension) void extension.then(end)
       else end()
     }
   }

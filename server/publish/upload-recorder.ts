@@ -30,10 +30,10 @@ interface Recorded {
 /** Unless a single bundle has more. */
 const MAX_TRANSACTION_ROWS = 1000
 
-/** Uploads that end in one turn, or while others are recorded, share a transaction: a thousand would be expensive. */
+/** Uploads of a site that end in one turn, or while others are recorded, share a transaction: a thousand would be expensive. */
 export class UploadRecorder extends Component<UploadRecorderParts> {
-  #queued: QueuedRows[] = []
-  #writing = false
+  /** What waits for each site that is being written: a site whose write waits does not delay others. */
+  readonly #queues = new Map<string, QueuedRows[]>()
 
   /**
    * Resolves once the files are recorded; replaced ones are deleted. UPLOAD_EXPIRED when the version has been finalized
@@ -43,37 +43,28 @@ export class UploadRecorder extends Component<UploadRecorderParts> {
   add(slug: string, rows: readonly Arrival[]): Promise<void> {
     if (rows.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      this.#queued.push({ slug, rows, resolve, reject })
-      if (!this.#writing) void this.#flush()
+      const added = { slug, rows, resolve, reject }
+      const queue = this.#queues.get(slug)
+      if (queue) return void queue.push(added)
+      this.#queues.set(slug, [added])
+      void this.#flush(slug)
     })
   }
 
-  async #flush(): Promise<void> {
-    this.#writing = true
+  async #flush(slug: string): Promise<void> {
+    const queue = this.#queues.get(slug)!
     await nextTurn()
-    while (this.#queued.length > 0) {
-      const uploads = this.#takeQueued()
+    while (queue.length > 0) {
+      const uploads = takeFirst(queue)
       try {
-        const { pending, accepted, discarded } = await this.#record(uploads)
-        await this.#delete(discarded)
-        for (const { rows, resolve, reject } of uploads) {
-          if (rows.every((row) => accepted.has(row))) resolve()
-          else reject(pending.has(rows[0]!.versionId) ? notInManifest() : notPending())
-        }
+        const recorded = await this.#record(uploads)
+        // A client that repeats an upload waits for the deletion of the first one; others do not.
+        void this.#delete(recorded.discarded).then(() => settle(uploads, recorded))
       } catch (error) {
         for (const { reject } of uploads) reject(error)
       }
     }
-    this.#writing = false
-  }
-
-  #takeQueued(): QueuedRows[] {
-    let rows = 0
-    const end = this.#queued.findIndex((one) => {
-      rows += one.rows.length
-      return rows > MAX_TRANSACTION_ROWS
-    })
-    return this.#queued.splice(0, end < 0 ? this.#queued.length : Math.max(end, 1))
+    this.#queues.delete(slug)
   }
 
   /** `accepted`: rows that match a pending version. */
@@ -125,6 +116,22 @@ export class UploadRecorder extends Component<UploadRecorderParts> {
     } catch (error) {
       this.parts.log.warn('cannot delete replaced uploads; a sweep will retry', { error })
     }
+  }
+}
+
+function takeFirst(queue: QueuedRows[]): QueuedRows[] {
+  let rows = 0
+  const end = queue.findIndex((one) => {
+    rows += one.rows.length
+    return rows > MAX_TRANSACTION_ROWS
+  })
+  return queue.splice(0, end < 0 ? queue.length : Math.max(end, 1))
+}
+
+function settle(uploads: readonly QueuedRows[], { pending, accepted }: Recorded): void {
+  for (const { rows, resolve, reject } of uploads) {
+    if (rows.every((row) => accepted.has(row))) resolve()
+    else reject(pending.has(rows[0]!.versionId) ? notInManifest() : notPending())
   }
 }
 

@@ -89,6 +89,31 @@ describe('an uploaded file', () => {
     assert.deepEqual(steps, ['unread', 'unread', 'durable', `remove ${first!.object}`, 'relaxed'])
   })
 
+  test('is recorded while those of another site wait, and while the bytes of a replaced one are deleted', async () => {
+    const files = toManifest({ 'a.txt': 'right', 'b.txt': 'right' }).map(({ hash: _, ...file }) => file)
+    const [waiting, other] = [await victim.client.create({ files }), await victim.client.create({ files })]
+    const { store } = await api.operator()
+    const [removal, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const write: Store['write'] = async (durability, scope, work) => {
+      if ('site' in scope && [scope.site].flat().includes(waiting.slug)) await release.promise
+      return store.write(durability, scope, work)
+    }
+    const recorder = recorderOf({ ...store, write }, () => {
+      removal.resolve()
+      return release.promise
+    })
+    const add = ({ slug, upload: { versionId } }: typeof waiting, fileNumber: number, digit: string) => {
+      const own = { object: createObjectName(0), piecesHash: null }
+      return recorder.add(slug, [{ versionId, fileNumber, hash: digit.repeat(64), size: 5, ...own }])
+    }
+    await add(other, 0, '1')
+    const held = [add(waiting, 0, '1'), add(other, 0, '2')]
+    await removal.promise
+    await add(other, 1, '1')
+    release.resolve()
+    await Promise.all(held)
+  })
+
   const differences: [how: string, more: object][] = [
     ['a number that the manifest does not have', { fileNumber: 7 }],
     ['a negative number', { fileNumber: -1 }],
