@@ -8,6 +8,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Listener } from '../../packages/http-server/listener.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { toFiles } from '../api/content.ts'
+import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 
 // As long as a client takes to send its next request.
@@ -53,6 +55,27 @@ for (const [which, settings, header] of PORTS)
     for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 200 .*\r\nConnection: close\r\n/is)
     await ended
   })
+
+test('a service that ends answers requests that wait for a change of a review or of a preview', async () => {
+  // Without a change they wait for 25 seconds, and would be aborted.
+  const service = await startTestService({ DRAIN_SECONDS: '10' })
+  const key = await service.signIn('ann@example.test')
+  const client = service.client(key)
+  const files = toFiles({ 'index.html': 'x' })
+  const { slug } = await client.publish({ files })
+  const { versionId } = await client.publish({ slug, preview: 'next', liveReload: true, files })
+  const { revision } = await client.review(slug, 'next').get()
+  const changes = `/api/v1/publish/${slug}/previews/next/review/changes?since=${revision}`
+  const waiting = [
+    sendRequest(service.port, { path: changes, headers: { authorization: `Bearer ${key}` } }),
+    sendRequest(service.port, { site: `next--${slug}`, path: `/_slipway/reload?version=${versionId}` }),
+  ]
+  // Their connections precede this one.
+  await sendRequest(service.port, { path: '/health' })
+  await service[Symbol.asyncDispose]()
+  const [review, reload] = await Promise.all(waiting)
+  assert.deepEqual([review!.json, reload!.status], [{ revision }, 204])
+})
 
 test('a service that ends before it can answer does not wait for requests', async () => {
   const listener = await Listener.open('127.0.0.1', 0)
