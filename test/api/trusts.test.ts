@@ -119,6 +119,9 @@ describe('a job of a trusted repository', () => {
     const { visitsKey } = (await store.read.sites.find(mine.slug))!
     assert.deepEqual(await store.read.trusts.listSites(named, 9), [visitsKey])
     assert.deepEqual(pluck(await store.read.trusts.find(named, visitsKey), 'id'), [mine.trust.id])
+    const elsewhere = { ...named, issuer: 'https://another-forge.example' }
+    assert.deepEqual(await store.read.trusts.find(elsewhere, visitsKey), [])
+    assert.deepEqual(await store.read.trusts.listSites(elsewhere, 9), [])
   })
 
   test('needs the site when several sites trust it, and an account that may still publish to it', async () => {

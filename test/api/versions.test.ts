@@ -46,6 +46,9 @@ test('the versions of a site are listed newest first, with their details and pre
   for (const [number, { previewUrl }] of versions.toReversed().entries()) {
     assert.equal(await text(previewUrl), `${number}`)
   }
+  const other = await siteWith(1)
+  const elsewhere = await api.visit(versions[0]!.previewUrl.replace(slug, other.slug))
+  assert.equal(elsewhere.status, 404, 'a version is shown at hosts of its own site only')
 })
 
 describe('restoring', () => {
