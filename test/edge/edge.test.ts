@@ -286,6 +286,9 @@ test('a custom domain serves its site while it is active, with its changes', asy
   await edge.moveDomain('www.example.org', slug, slug)
   edge.clock.now += 1000
   assert.equal((await edge.request('WWW.example.org:8080', '/')).text, 'one')
+  await edge.addDomain('pending.example.org', slug, { status: 'pending' })
+  await edge.addDomain('www.pending.example.org', slug, { primaryDomain: 'pending.example.org' })
+  assert.equal((await edge.request('www.pending.example.org', '/')).text, 'one', 'not a redirect')
   await edge.createVersion(slug, { 'index.html': 'two' })
   assert.equal((await edge.request('www.example.org', '/')).text, 'two')
   await edge.setPassword(slug, 'secret')

@@ -144,6 +144,7 @@ describe('a site with a password', () => {
     const again = await edge.submitPassword(slug, 'wrong', unescaped(next!))
     assert.ok(again.text.includes(`value="${next}"`))
     assert.match((await edge.get(slug, '//evil.example')).text, /name="next" type="hidden" value="\/">/)
+    assert.equal((await edge.submitPassword(slug, PASSWORD, '//evil.example')).headers.location, '/')
   })
 
   test('is public again when the password is removed', async () => {
