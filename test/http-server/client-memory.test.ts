@@ -85,6 +85,7 @@ test('when all memory is used up, reservations of the largest client are evicted
   ] as const)
     assert.ok(hold(address, bytes))
   assert.ok(hold('192.0.2.4', 100))
+  assert.equal(hold('192.0.2.5', 301), false, 'no other client holds more')
   assert.deepEqual(evicted, ['192.0.2.2'])
   assert.ok(memory.heldBytes <= 1000)
   assert.equal(memory.reserve('192.0.2.5').resize(201), false)

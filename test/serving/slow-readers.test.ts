@@ -147,15 +147,17 @@ for (const [index, { way, hasFastPath, encrypted }] of WAYS.entries()) {
       const stuck = await reader('192.0.2.1', 'big.bin')
       const small = await reader('192.0.2.2', 'whole.bin')
       const steady = await reader('192.0.2.3', 'big.bin')
-      for (const { ours } of [stuck, small, steady]) await waitFor(() => ours.writableLength > 0)
+      const stopped = await reader('192.0.2.4', 'big.bin')
+      for (const { ours } of [stuck, small, steady, stopped]) await waitFor(() => ours.writableLength > 0)
       for (let minute = 0; minute < 3; minute++) {
         for (let second = 0; second < 60; second++) mock.timers.tick(SECOND)
         if (minute === 0) assert.ok(!stuck.ours.destroyed, 'cut before a minute was over')
         await take(steady.socket, 256 * KIB)
+        if (minute === 0) await take(stopped.socket, 256 * KIB)
       }
-      const areDestroyed = [stuck, small, steady].map(({ ours }) => ours.destroyed)
-      assert.deepEqual(areDestroyed, [true, true, false])
-      assert.equal(connections.closed.tooSlow, 2)
+      const areDestroyed = [stuck, small, steady, stopped].map(({ ours }) => ours.destroyed)
+      assert.deepEqual(areDestroyed, [true, true, false, true])
+      assert.equal(connections.closed.tooSlow, 3)
     })
 
     test('hold little memory, and none after they disconnect', async () => {
