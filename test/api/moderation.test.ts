@@ -402,6 +402,25 @@ describe('a blocked file', () => {
       assert.equal((await api.visit(siteUrl)).status, 200)
     })
 
+  test('stays blocked when an administrator renews the block while the sweep ends it', async () => {
+    const { owner } = await publishedSite()
+    const { siteUrl } = await api.publish(owner.client, { 'index.html': 'renewed' })
+    const block = () =>
+      call('POST', 'blocks', { kind: 'hash', value: sha256('renewed'), seconds: 3600, ...REASON })
+    await block()
+    api.pass(HOUR_MS)
+    const { store } = await api.operator()
+    const renewing: Store = {
+      ...store,
+      async write(...given) {
+        await block()
+        return store.write(...given)
+      },
+    }
+    await new Blocks({ store, clock: () => api.clock.now }).removeExpired(renewing)
+    assert.equal((await api.visit(siteUrl)).status, 451)
+  })
+
   test('is not shown as a thumbnail either', async () => {
     const { owner, slug, older, live } = await publishedSite()
     const picture = webp(1, 2)
@@ -590,6 +609,24 @@ describe('reports of visitors', () => {
       await rename(`${folder}-away`, folder)
       api.pass(10 * MINUTE_MS)
       assert.equal((await next(site)).length, 1)
+    })
+
+    test('later when they arrive while an email about the site is sent', async () => {
+      const site = await publishedSite()
+      api.pass(HOUR_MS)
+      await report(site.siteUrl)
+      const { reports, store } = await api.operator()
+      const reporting: Store = {
+        ...store,
+        async execute(...given) {
+          await report(site.siteUrl)
+          return store.execute(...given)
+        },
+      }
+      assert.equal(await reports.run(reporting), 1)
+      api.pass(HOUR_MS)
+      const [mail] = await next(site)
+      assert.match(mail!, /1 new report, 2 in total/)
     })
 
     test('not about sites that no longer exist, which do not delay it', async () => {
