@@ -105,6 +105,16 @@ function changeCompressed(compressed: Buffer): Buffer {
   return assert.fail('each change is an error of the compression')
 }
 
+/** What a process that was killed leaves behind, in which no site is present. */
+async function leaveLog(file: string): Promise<void> {
+  const [log, kept] = [`${file}-wal`, `${file}-kept`]
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA journal_mode = WAL; UPDATE sites SET deleted_at = 1')
+  await cp(log, kept)
+  database.close()
+  await rename(kept, log)
+}
+
 function fail(): never {
   throw new Error('stopped')
 }
@@ -510,6 +520,7 @@ describe('a backup', () => {
     await assert.rejects(prune(opened, 1, own), /no backup was deleted/)
     assert.equal((await backUp(data, target)).copiedFiles, 1, 'the next backup repairs it')
     assert.deepEqual((await verifyBackup(target)).missing, [])
+    assert.ok((await restore(target, folder)).damaged.includes(sha256('text 3')))
   })
 
   test('that has lost files is repaired with those of the service, and the rest is listed', async () => {
@@ -581,6 +592,7 @@ describe('a backup', () => {
     await rm(join(folder, 'notes.txt'))
     await assert.rejects(restore(made, folder, { report: atSecondPage(fail) }), /stopped/)
     await assert.rejects(startTestService({ DATA: folder }), /only a part of the data/)
+    await leaveLog(join(folder, 'restore', 'slipway.db'))
     await restore(made, folder)
     assert.equal((await readFile(join(folder, 'secret'), 'utf8')).trim(), SECRET)
     await assertServes(folder, slug)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, mock, test } from 'node:test'
 import { openForOperator, startService } from '../../server/app.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -173,6 +173,9 @@ describe('a move', () => {
     const databaseUrl = database.url
     for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
       await assert.rejects(move({ data: original }, to, stopAtSecondPage()), /stopped/)
+      const rows = mock.method(Transfer.prototype, 'copyRows', () => Promise.reject(new Error('no rows')))
+      await assert.rejects(move({ data: original }, to), /no rows/)
+      rows.mock.restore()
       const refused = /only a part of the data/
       const config = { ...configOf(to), port: 0 }
       await assert.rejects(startService(config, SURROUNDINGS), refused)
