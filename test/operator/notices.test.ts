@@ -18,6 +18,7 @@ import { Api, expectFailure } from '../api/api.ts'
 import { toFiles } from '../api/content.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { pluck } from '../support/pluck.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -219,6 +220,24 @@ describe('emails about events', () => {
     assert.equal((await sendLater()).length, 1)
   })
 
+  test('about a deleted account are sent although a process ended before it sent them', async () => {
+    const event = { kind: 'account-deleted', to: 'gone@example.test', at: 0, reason: null } as const
+    const { notices, store } = operator
+    await store.write('durable', {}, (tx) =>
+      tx.notices.add({ id: 'account-deleted gone', accountId: 'gone', event, createdAt: service.clock.now }),
+    )
+    const killed: Store = {
+      ...store,
+      async write(...given) {
+        await store.write(...given)
+        throw new Error('killed')
+      },
+    }
+    await assert.rejects(notices.run(killed), /killed/)
+    service.clock.now += DAY_MS / 6
+    assert.deepEqual(pluck(await send(), 'subject'), ['Your account was deleted'])
+  })
+
   test('are sent late only if they are still true', async () => {
     const now = service.clock.now
     const [kept, ended] = ['kept.example.test', 'ended.example.test']
@@ -346,17 +365,32 @@ describe('a mail server that refuses', () => {
   test('some addresses for now delays the emails to these addresses only', async () => {
     const emails = ['full1@example.test', 'full2@example.test', 'full3@example.test', 'bob@example.test']
     for (const email of emails) await signIn(email)
-    for (const email of emails) await add(email, '1')
+    // Most of a run is delayed, but not most in a row.
+    for (const id of ['1', '2', '3', '4']) for (const email of emails) await add(email, id)
     server.behave({ reply: '452 4.2.2 mailbox full', to: /^RCPT.*full/ })
     server.received = ''
     await sendDue(operator)
-    assert.match(recipients().at(-1)!, /bob@example\.test/)
+    assert.equal(recipients().filter((recipient) => /bob@example\.test/.test(recipient)).length, 4)
     server.behave(ACCEPTS)
     server.received = ''
     service.clock.now += DAY_MS / 96
     await sendDue(operator)
-    assert.equal(recipients().length, 3)
+    assert.equal(recipients().length, 12)
     for (const recipient of recipients()) assert.match(recipient, /full\d@example\.test/)
+  })
+
+  test('the sender of the service delays the emails, and turns off those of no account', async () => {
+    const email = 'eve@example.test'
+    const client = service.client(await signIn(email))
+    server.behave({ reply: '550 5.7.1 sender refused', to: /^MAIL/ })
+    await add(email, '1')
+    await sendDue(operator)
+    assert.equal((await client.me()).emailProblem, null)
+    server.behave(ACCEPTS)
+    server.received = ''
+    service.clock.now += DAY_MS / 96
+    await sendDue(operator)
+    assert.equal(recipients().length, 1)
   })
 })
 
