@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { chooseServer, keyFor, namedServer, serverAddress } from '../../client/cli/server.ts'
 import { readSettings } from '../../client/cli/settings.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
+import { changePrivate } from '../../client/cli/state/private-file.ts'
 import type { Terminal } from '../../client/cli/terminal/terminal.ts'
 import { pluck } from '../support/pluck.ts'
 import { CliHarness } from './cli-harness.ts'
@@ -76,8 +86,10 @@ describe('the file of published sites', () => {
     )
     const sites = cli.siteMemory.all()
     assert.deepEqual([sites.length, sites.every(({ isOwn }) => isOwn)], [60, true])
+    const file = join(cli.cwd, '.slipway/site.json')
+    changePrivate(file, () => assert.ok(existsSync(`${file}.lock`), 'others wait'))
     cli.write({ '.slipway/site.json.lock/x': '' })
-    utimesSync(join(cli.cwd, '.slipway/site.json.lock'), 0, 0)
+    utimesSync(`${file}.lock`, 0, 0)
     cli.siteMemory.remember(cli.cwd, site)
     assert.deepEqual(readdirSync(join(cli.cwd, '.slipway')).sort(), ['.gitignore', 'site.json'])
   })
