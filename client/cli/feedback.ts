@@ -73,10 +73,8 @@ async function list(work: CommandContext, options: OptionValues): Promise<void> 
   const known = STATES.find((one) => one === status)
   if (known === undefined) throw new UsageError(`Unknown status "${status}"`, `One of: ${STATES.join(', ')}`)
   const { api } = await openReview(work, options)
-  const review =
-    options.wait === true
-      ? await untilDecided(work, api)
-      : await api.get(known === 'all' ? {} : { status: known })
+  const get = () => api.get(known === 'all' ? {} : { status: known })
+  const review = options.wait === true ? await untilDecided(work, api, get) : await get()
   const { frame: _, ...result } = review
   const isRefused = options.wait === true && review.decision === 'changes-requested'
   if (!isRefused || options.json !== true)
@@ -90,14 +88,18 @@ async function openReview(work: CommandContext, options: OptionValues) {
 }
 
 /** Of the version that is shown: another one begins without a decision. An absence of the server is printed once. */
-async function untilDecided(work: CommandContext, api: SiteReview): Promise<Review> {
+async function untilDecided(
+  work: CommandContext,
+  api: SiteReview,
+  get: () => Promise<Review>,
+): Promise<Review> {
   const { terminal, retryPolicy, signal } = work
   let review: Review | undefined
   let isAway = false
   while (true) {
     try {
       const known = review?.revision
-      if (known === undefined || (await api.wait(known, signal)).revision !== known) review = await api.get()
+      if (known === undefined || (await api.wait(known, signal)).revision !== known) review = await get()
       if (review!.decision !== 'none') return review!
       if (known === undefined)
         terminal.printNote(`Waiting for a decision about ${briefId(review!.versionId)}…`)
@@ -165,9 +167,13 @@ function print(work: CommandContext, options: OptionValues, review: Review): voi
     const state = thread.status === 'open' && outdated ? 'outdated' : thread.status
     terminal.print(`${id}  ${place.path}  ${state}  ${place.width}×${place.height}`)
     const [before, after] = [place.before && `${place.before} `, place.after && ` ${place.after}`]
-    if (place.text !== '') terminal.print(`  ${before}"${place.text}"${after}  ${place.selector}`)
-    for (const { author, text, createdAt } of comments)
-      terminal.print(`  ${author.name} (${author.role}), ${formatLocalTime(createdAt, now)}: ${text}`)
+    const words = place.text && `${before}"${place.text}"${after}  `
+    terminal.print(`  ${words}${place.selector}`)
+    for (const { author, text, createdAt } of comments) {
+      const [first, ...others] = text.split('\n')
+      terminal.print(`  ${author.name} (${author.role}), ${formatLocalTime(createdAt, now)}: ${first}`)
+      for (const line of others) terminal.print(`    ${line}`)
+    }
   }
   if (decision === 'approved') terminal.printDone(describeDecision(review))
   else if (decision !== 'none' && options.wait !== true) terminal.printProblem(describeDecision(review))
@@ -180,6 +186,6 @@ function describeDecision({ decision, decided }: Review): string {
   const who = decided
     ? ` by ${decided.author.name} (${decided.author.role})`
     : ' in another review of the site, for the same content'
-  const note = decided?.note ? `: ${decided.note}` : ''
+  const note = decided?.note ? `: ${decided.note.replace(/\s+/g, ' ')}` : ''
   return `${decision === 'approved' ? 'Approved' : 'Changes requested'}${who}${note}`
 }

@@ -64,9 +64,19 @@ describe('the review of a preview', () => {
       assert.equal((await feedback(...args)).code, 2, args.join(' '))
   })
 
-  it('is waited for: 8 when changes are requested, 0 when it is approved', async () => {
+  it('is printed with each line of a comment and of a note, and with a place that has no text', async () => {
     using fixture = await startReview()
     const { feedback, guest, versionId } = fixture
+    const place = { path: '/', selector: 'body', text: '', before: '', after: '', width: 390, height: 800 }
+    await guest.createThread({ versionId, place, text: 'Pale\n\nand flat', name: 'Bea' })
+    assert.match((await feedback()).stdout, /\n {2}body\n {2}Bea \(guest\), .*: Pale\n {4}\n {4}and flat\n/)
+    await guest.decide({ decision: 'approved', versionId, note: 'Better\nnow', name: 'Bea' })
+    assert.match((await feedback()).stderr, /Bea \(guest\): Better now\n/)
+  })
+
+  it('is waited for: 8 when changes are requested, 0 when it is approved', async () => {
+    using fixture = await startReview()
+    const { feedback, guest, id, versionId } = fixture
     for (const [decision, code, shown] of [
       ['changes-requested', 8, /Changes requested by Bea \(guest\): Larger/],
       ['approved', 0, /Approved by Bea \(guest\): Larger/],
@@ -82,8 +92,10 @@ describe('the review of a preview', () => {
       assert.equal((details ?? review).threads[0].comments[0].text, 'Too small')
     }
     await fixture.owner.setMetadata(fixture.slug, { requireApproval: 'collaborators' })
+    assert.equal((await feedback('resolve', id)).code, 0)
     const approved = await feedback('--wait', '--json')
-    assert.deepEqual([approved.code, JSON.parse(approved.stdout).decided.author.role], [0, 'guest'])
+    const { decided, threads } = JSON.parse(approved.stdout)
+    assert.deepEqual([approved.code, decided.author.role, threads], [0, 'guest', []])
     const promotion = fixture.owner.promote(fixture.slug, 'spring')
     await assert.rejects(promotion, (error) => isSlipwayError(error, 'APPROVAL_REQUIRED'))
     await fixture.cli.run(['publish', 'site', '--preview', 'autumn', '--review'])
