@@ -19,7 +19,7 @@ button:focus-visible{outline:3px solid #fff;outline-offset:-5px}`
 
 let port: MessagePort | undefined
 let marks: Mark[] = []
-let found = new Map<string, Element | undefined>()
+let found = new Map<string, Element | null | undefined>()
 let isCommenting = false
 let current: Element | undefined
 let path = location.pathname
@@ -123,7 +123,7 @@ type PageText = ReturnType<typeof readPage>
  * By its selector if the text is there; otherwise by its text, where the text around fits best. Of several equal texts,
  * none if the text around fits nowhere.
  */
-function findPlace({ selector, text, before, after }: Mark, page: PageText): Element | undefined {
+function findPlace({ selector, text, before, after }: Mark, page: PageText): Element | null | undefined {
   let bySelector: Element | null = null
   try {
     bySelector = selector === '' ? null : document.querySelector(selector)
@@ -147,8 +147,7 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
   }
   if (!best || (count > 1 && best.score === 0)) return undefined
   const { at } = best
-  const node = page.nodes.findLast(({ start }) => start <= at)?.node
-  return node?.parentElement ?? undefined
+  return page.nodes.findLast(({ start }) => start <= at)?.node.parentElement
 }
 
 function placeMarks(): void {
@@ -171,6 +170,7 @@ function placeMarks(): void {
 
 function draw(): void {
   const items: Element[] = []
+  const taken = new Set<string>()
   if (current) {
     const { left, top, width, height } = current.getBoundingClientRect()
     box.style.cssText = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`
@@ -178,12 +178,16 @@ function draw(): void {
   }
   for (const { id, label } of marks) {
     const element = found.get(id)
-    if (!element) continue
+    // The style of the page may hide it, as at another width.
+    if (!element?.getClientRects().length) continue
     const { top, right } = element.getBoundingClientRect()
+    let left = Math.max(2, Math.min(right, innerWidth - 30))
+    while (left > 26 && taken.has(`${left} ${top}`)) left -= 26
+    taken.add(`${left} ${top}`)
     const button = document.createElement('button')
     button.textContent = label
     button.setAttribute('aria-label', `Comment ${label}`)
-    button.style.left = `${Math.max(2, Math.min(right, innerWidth - 30))}px`
+    button.style.left = `${left}px`
     button.style.top = `${top < 0 ? top - 12 : Math.max(0, top - 12)}px`
     button.onclick = () => send({ type: 'open', id })
     items.push(button)
@@ -192,9 +196,9 @@ function draw(): void {
 }
 
 /** The place of an element, or of the selected text in it. */
-function report(element: Element, selected: string): void {
+function report(element: Element, selected?: string): void {
   const page = readPage()
-  const text = clean(selected || element.textContent || element.getAttribute('alt') || '').slice(0, MAX_TEXT)
+  const text = clean(selected || element.textContent || '').slice(0, MAX_TEXT)
   const from = page.nodes.find(({ node }) => element.contains(node))?.start ?? 0
   const at = Math.max(text === '' ? from : page.text.indexOf(text, from), 0)
   send({
@@ -202,7 +206,7 @@ function report(element: Element, selected: string): void {
     place: {
       path: location.pathname,
       selector: selectorOf(element),
-      text: clean(element.textContent ?? '').includes(text) ? text : '',
+      text,
       before: clean(page.text.slice(Math.max(0, at - MAX_NEIGHBOUR), at)),
       after: clean(page.text.slice(at + text.length, at + text.length + MAX_NEIGHBOUR)),
       width: innerWidth,
@@ -232,10 +236,11 @@ whileCommenting('click', (event) => {
   event.preventDefault()
   event.stopImmediatePropagation()
   const selection = getSelection()
-  const selected = selection && !selection.isCollapsed ? selection.toString() : ''
-  const around = selected === '' ? undefined : selection?.getRangeAt(0).commonAncestorContainer
+  // The text of a selection itself is as the style of the page shows it, such as in capitals.
+  const range = selection?.toString() ? selection.getRangeAt(0) : undefined
+  const around = range?.commonAncestorContainer
   const element = around instanceof Element ? around : (around?.parentElement ?? elementAt(event))
-  if (element) report(element, selected)
+  if (element) report(element, range?.toString())
 })
 whileCommenting('submit', (event) => event.preventDefault())
 whileCommenting('keydown', (event) => {
@@ -244,7 +249,7 @@ whileCommenting('keydown', (event) => {
   const focused = document.activeElement
   const start = current ?? (focused && focused !== document.body ? focused : undefined)
   if (event.key === 'Escape') send({ type: 'cancel' })
-  else if (event.key === 'Enter' && start) report(start, '')
+  else if (event.key === 'Enter' && start) report(start)
   else if (step === undefined) return
   else move(start, step)
   event.preventDefault()

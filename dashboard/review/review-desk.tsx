@@ -112,7 +112,7 @@ function useDesk(props: DeskProps) {
   const [path, setPath] = useState(page.current)
   const [commenting, setCommenting] = useState(false)
   const comment = useComment(review)
-  const [selected, select] = useState<{ id: string; count: number } | undefined>(undefined)
+  const [selected, select] = useState<ReviewThread | undefined>(undefined)
   const [filter, setFilter] = useState<Filter>('open')
   const script = useScriptCheck(`${shown.frame.url} ${requested.path} ${requested.count}`)
   const guestName = useSignal(reviewerName).trim()
@@ -120,7 +120,7 @@ function useDesk(props: DeskProps) {
   const { versionId } = shown
   const report = usePlacementReports(props)
   const open = (thread: ReviewThread) => {
-    select((before) => ({ id: thread.id, count: (before?.count ?? 0) + 1 }))
+    select({ ...thread })
     if (thread.place.path !== path) request(({ count }) => ({ path: thread.place.path, count: count + 1 }))
   }
   const back = async () => {
@@ -149,7 +149,7 @@ function useDesk(props: DeskProps) {
   const add = async (text: string) => {
     const thread = await api.createThread({ versionId, place: comment.place!, text, ...named })
     put(thread)
-    select({ id: thread.id, count: 1 })
+    select(thread)
     comment.put(undefined)
     setFilter('open')
   }
@@ -206,7 +206,8 @@ function Desk(props: DeskProps) {
           visit={requested.count}
           marks={marksOf(review.threads, { path, labels, selectedId: selected?.id })}
           isHidden={desk.script.silence === 'left'}
-          {...{ frame, width, commenting, shown: selected }}
+          shown={selected?.place.path === path ? selected : undefined}
+          {...{ frame, width, commenting }}
           onLoad={desk.script.expect}
           onMessage={desk.receive}
         />

@@ -12,8 +12,8 @@ interface ReviewFrameProps {
   width: number | undefined
   commenting: boolean
   marks: readonly Mark[]
-  /** The thread whose place is shown, and how often that was requested. */
-  shown: { id: string; count: number } | undefined
+  /** The thread whose place is shown, on this page; another object shows it again. */
+  shown: { id: string } | undefined
   /** A page has loaded, and its script is expected to answer. */
   onLoad: () => void
   onMessage: (message: FromFrame) => void
@@ -25,6 +25,8 @@ export function ReviewFrame(props: ReviewFrameProps) {
   const port = useRef<FramePort | undefined>(undefined)
   const latest = useRef(props)
   latest.current = props
+  // A page that is visited again stays where it is.
+  const last = useRef(shown)
   useLayoutEffect(() => {
     port.current?.send({ type: 'mode', commenting })
     if (!commenting) return
@@ -38,8 +40,10 @@ export function ReviewFrame(props: ReviewFrameProps) {
   }, [commenting])
   useEffect(() => port.current?.send({ type: 'marks', marks: [...marks] }), [JSON.stringify(marks)])
   useEffect(() => {
-    if (shown) port.current?.send({ type: 'show', id: shown.id })
-  }, [shown?.id, shown?.count])
+    if (!shown || shown === last.current) return
+    last.current = shown
+    port.current?.send({ type: 'show', id: shown.id })
+  }, [shown])
   useEffect(() => () => port.current?.close(), [])
   const connect = () => {
     on.onLoad()

@@ -11,7 +11,8 @@ import { asksBeforeClosing, newAddress, type Owner, requiresBrowser, signInElsew
 const PAGE = (button: string) =>
   `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a><a href="/nowhere">Nowhere</a>`
 
-const ABOUT = '<!doctype html><title>About</title><h1>About us</h1>'
+const ABOUT =
+  '<!doctype html><title>About</title><div style="height:3000px"></div><h1>About us</h1><div style="height:3000px"></div>'
 
 const files = (button: string) =>
   toFiles({
@@ -265,7 +266,8 @@ test(
     assert.equal(await page.getByRole('link', { name: 'https://other.test' }).count(), 0, 'words are no link')
     const aboutOther = page.getByRole('list', { name: 'Comments on /about.html' })
     await aboutOther.getByRole('button', { name: /^Show comment/ }).click()
-    await frame.getByText('About us').waitFor()
+    const heading = frame.getByText('About us')
+    await waitFor(() => heading.evaluate((one) => one.getBoundingClientRect().top < innerHeight))
     await aboutOther.getByRole('button', { name: 'Resolve' }).click()
     await page.getByRole('button', { name: 'Resolved 1' }).click()
     await aboutOther.getByRole('button', { name: 'Reopen' }).click()
@@ -277,6 +279,62 @@ test(
     await page.reload()
     await page.getByText('Changes requested', { exact: true }).waitFor()
     assert.equal(await page.getByLabel('Your name').inputValue(), 'Bea', 'the name is typed once')
+  },
+)
+
+test(
+  'a comment on selected words has them as they were written, also across elements and where a style changes them',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { review, slug, link } = await startReview(owner)
+    const html = PAGE('Order').replace(
+      '<p>Bread',
+      '<ul style="text-transform:uppercase"><li>Rye</li><li>Oats</li></ul><p>Bread',
+    )
+    await owner.client.publish({ slug, files: toFiles({ 'index.html': html }), preview: 'spring' })
+    const { page } = await openAsGuest(link)
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    const list = frameOf(page).locator('ul')
+    await list.evaluate((one) => {
+      const [first, last] = [...one.children].map((item) => item.firstChild!)
+      getSelection()!.setBaseAndExtent(first!, 1, last!, 3)
+    })
+    await list.dispatchEvent('click')
+    await page.getByLabel('Comment', { exact: true }).fill('Which?')
+    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.getByText('Which?').waitFor()
+    const [{ place }] = (await review.get()).threads as [ReviewThread]
+    assert.deepEqual([place.text, place.before, place.after.slice(0, 8)], ['yeOat', 'BakeryR', 'sBread a'])
+  },
+)
+
+test(
+  'comments on one place have marks beside each other, and one on a hidden element has none',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { review, slug, link } = await startReview(owner)
+    const html = PAGE('Order').replace('<a ', '<p hidden>Late</p><a ')
+    await owner.client.publish({ slug, files: toFiles({ 'index.html': html }), preview: 'spring' })
+    const { versionId } = await review.get()
+    const place = { path: '/', text: '', before: '', after: '', width: 9, height: 9 }
+    for (const selector of ['[hidden]', 'button', 'button'])
+      await review.createThread({ versionId, place: { ...place, selector }, text: `About ${selector}` })
+    const { page } = await openAsGuest(link)
+    const button = frameOf(page).getByRole('button', { name: 'Order' })
+    const { x, y, width } = await button.evaluate((one) => one.getBoundingClientRect().toJSON())
+    // The page sees the element that contains all marks, and not which of them is there.
+    const isMarked = (left: number, top: number) =>
+      button.evaluate(
+        ({ ownerDocument }, [x, y]) =>
+          ownerDocument.elementFromPoint(x!, y!)?.parentElement === ownerDocument.documentElement,
+        [left, top],
+      )
+    await waitFor(() => isMarked(x + width + 8, y))
+    assert.equal(await isMarked(x + width - 18, y), true)
+    assert.equal(await isMarked(8, 8), false)
+    assert.equal((await review.get()).counts.outdated, 0)
   },
 )
 
