@@ -251,7 +251,7 @@ export class Reviews extends Component<ReviewParts> {
           hint: 'Ask the owner of the site for a link from its page Review.',
         })
       if (version.id !== versionId)
-        throw new ApiError('VERSION_CONFLICT', 'Another version is shown by now', {
+        throw new ApiError('VERSION_CONFLICT', 'The review shows another version now', {
           details: { currentVersionId: version.id },
           hint: 'Look at the current version and decide about it.',
         })
