@@ -130,7 +130,7 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
   } catch {
     // A selector that another browser has made.
   }
-  if (bySelector && clean(bySelector.textContent ?? '').includes(text)) return bySelector
+  if (bySelector && clean(bySelector.textContent).includes(text)) return bySelector
   if (text === '') return undefined
   let best: { at: number; score: number } | undefined
   let count = 0
@@ -198,7 +198,7 @@ function draw(): void {
 /** The place of an element, or of the selected text in it. */
 function report(element: Element, selected?: string): void {
   const page = readPage()
-  const text = clean(selected || element.textContent || '').slice(0, MAX_TEXT)
+  const text = clean(selected || element.textContent).slice(0, MAX_TEXT)
   const from = page.nodes.find(({ node }) => element.contains(node))?.start ?? 0
   const at = Math.max(text === '' ? from : page.text.indexOf(text, from), 0)
   send({
@@ -257,15 +257,16 @@ whileCommenting('keydown', (event) => {
 })
 whileCommenting('focusin', (event) => choose(elementAt(event)))
 
-/** To the next element with text or a picture of its own. */
+/** To the next element with text, a picture or a shadow tree of its own. */
 function move(from: Element | undefined, step: number): void {
   const all = [...document.body.querySelectorAll('*')].filter(
     (one) =>
       one.getClientRects().length > 0 &&
       (one.matches('img, svg, video, button, a, input') ||
+        one.shadowRoot ||
         [...one.childNodes].some((node) => node.nodeType === 3 && node.nodeValue?.trim())),
   )
-  const at = from ? all.indexOf(from) : -1
+  const at = all.indexOf(from!)
   const next = all[(at < 0 && step < 0 ? all.length : at) + step]
   if (!next) return
   next.scrollIntoView({ block: 'nearest' })

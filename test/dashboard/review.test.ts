@@ -338,6 +338,23 @@ test(
   },
 )
 
+test('arrow keys reach an element whose text is in its shadow tree', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { review, slug, link } = await startReview(owner)
+  const card = `<my-card></my-card><script>
+    document.querySelector('my-card').attachShadow({ mode: 'open' }).innerHTML = '<p>Fresh today</p>'</script><h1>`
+  const html = PAGE('Order').replace('<h1>', card)
+  await owner.client.publish({ slug, files: toFiles({ 'index.html': html }), preview: 'spring' })
+  const { page } = await openAsGuest(link)
+  await page.getByRole('button', { name: 'Comment', exact: true }).press('Enter')
+  await page.getByRole('button', { name: 'Click on the page' }).waitFor()
+  for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key)
+  await page.getByLabel('Comment', { exact: true }).fill('Stale')
+  await page.getByRole('button', { name: 'Add comment' }).press('Enter')
+  await page.getByText('Stale').waitFor()
+  assert.equal((await review.get()).threads[0]!.place.selector, 'body > my-card')
+})
+
 test(
   'a link of a key of scope publish is for comments, and the owner sees who created it',
   requiresBrowser,
