@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import {
   type NamedKey,
@@ -23,23 +24,27 @@ interface KeyHolder {
   key: NamedKey | null
 }
 
+const FIND = statement((db, keyHash: string, namedKeyHash: string) => {
+  const own = db
+    .selectFrom('accounts')
+    .selectAll()
+    .select(namedKeyTable.columns.map((column) => sql`null`.as(`named_${column}`)))
+    .where('key_hash', '=', keyHash)
+  const named = db
+    .selectFrom('named_keys')
+    .innerJoin('accounts', 'accounts.id', 'named_keys.account_id')
+    .selectAll('accounts')
+    .select(namedKeyTable.columns.map((column) => sql.ref(`named_keys.${column}`).as(`named_${column}`)))
+    .where('named_keys.key_hash', '=', namedKeyHash)
+  return own.unionAll(named)
+})
+
 /** Hashes are unique, and names within an account. Expired keys stay until deleted. Deletions are idempotent. */
 export class KeyQueries extends QueryGroup {
   readonly #rows = this.rows('named_keys')
 
   async find(keyHash: string): Promise<KeyHolder | undefined> {
-    const own = this.db
-      .selectFrom('accounts')
-      .selectAll()
-      .select(namedKeyTable.columns.map((column) => sql`null`.as(`named_${column}`)))
-      .where('key_hash', '=', keyHash)
-    const named = this.db
-      .selectFrom('named_keys')
-      .innerJoin('accounts', 'accounts.id', 'named_keys.account_id')
-      .selectAll('accounts')
-      .select(namedKeyTable.columns.map((column) => sql.ref(`named_keys.${column}`).as(`named_${column}`)))
-      .where('named_keys.key_hash', '=', keyHash)
-    const row = (await own.unionAll(named).executeTakeFirst()) as FoundRow | undefined
+    const [row] = (await FIND(this.db, keyHash, keyHash)) as FoundRow[]
     if (!row) return undefined
     const columns = namedKeyTable.columns.map((column) => [column, row[`named_${column}`]])
     return {
