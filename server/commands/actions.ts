@@ -56,38 +56,19 @@ export function runAction(
   }
 }
 
-const OPTIONS = {
-  reason: { type: 'string' },
-  'public-reason': { type: 'string' },
-  note: { type: 'string' },
-  for: { type: 'string' },
-  level: { type: 'string' },
-  link: { type: 'string' },
-  from: { type: 'string' },
-  until: { type: 'string' },
-  search: { type: 'string' },
-  sort: { type: 'string' },
-  limit: { type: 'string' },
-  force: { type: 'boolean' },
-  json: { type: 'boolean' },
-  keep: { type: 'string' },
-  parts: { type: 'string' },
-  'to-data': { type: 'string' },
-  'to-database': { type: 'string' },
-  'to-blobs': { type: 'string' },
-  'without-secret': { type: 'boolean' },
-  'with-sessions': { type: 'boolean' },
-  'other-service': { type: 'boolean' },
-  repair: { type: 'boolean' },
-  remove: { type: 'boolean' },
-  revoke: { type: 'boolean' },
-  mail: { type: 'string' },
-  nodes: { type: 'string' },
-} as const
+const FLAGS = [
+  ...(['force', 'json', 'without-secret', 'with-sessions'] as const),
+  ...(['other-service', 'repair', 'remove', 'revoke'] as const),
+]
+const TEXTS = [
+  ...(['reason', 'public-reason', 'note', 'for', 'level', 'link', 'from', 'until'] as const),
+  ...(['search', 'sort', 'limit', 'keep', 'parts', 'mail', 'nodes'] as const),
+  ...(['to-data', 'to-database', 'to-blobs'] as const),
+]
 
-type OptionName = keyof typeof OPTIONS
+type Options = { [Name in (typeof FLAGS)[number]]?: boolean } & { [Name in (typeof TEXTS)[number]]?: string }
 
-type Options = { [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean }
+type OptionName = keyof Options
 
 /** Arguments, any without `operands`, and options. UsageError for options that it does not take, and too many arguments. */
 export function readOptions(
@@ -118,8 +99,12 @@ function readSeconds(command: string, given: string): number {
 }
 
 function parse(command: string, args: readonly string[]): { values: Options; positionals: string[] } {
+  const types = { boolean: FLAGS, string: TEXTS }
+  const options = Object.fromEntries(
+    (['boolean', 'string'] as const).flatMap((type) => types[type].map((name) => [name, { type }])),
+  )
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+    return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {
     throw new UsageError(`${command}: ${(error as Error).message}`)
   }
