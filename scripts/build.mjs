@@ -7,14 +7,20 @@ import { SetupError } from './setup-error.mjs'
 import { run } from './spawn.mjs'
 
 /**
- * The build outputs: the client for any Node and as an npm package, the dashboard for browsers, the content of
- * the API reference from the routes of the server.
+ * The build outputs: Kysely in one file, the client for any Node and as an npm package, the dashboard for browsers, the
+ * content of the API reference from the routes of the server.
  *
  * @typedef {{ name: string, dist: string, from: string[], make: (folder: string) => string[][] }} Part
  *   `make` returns the arguments of Node for each step.
  * @type {Part[]}
  */
 const parts = [
+  {
+    name: 'kysely',
+    dist: 'server/store/dist',
+    from: ['package-lock.json', 'scripts/kysely'],
+    make: (folder) => [viteBuild('scripts/kysely', folder)],
+  },
   {
     name: 'client',
     dist: 'client/dist',
@@ -57,9 +63,15 @@ export function isBuilt() {
   return parts.every(isCurrent)
 }
 
-/** Builds what is stale. */
+/** Builds what is stale, first Kysely: the reference is made by modules of the server. */
 export async function build() {
-  await Promise.all(parts.filter((part) => !isCurrent(part)).map(make))
+  await makeStale(parts.slice(0, 1))
+  await makeStale(parts.slice(1))
+}
+
+/** @param {Part[]} some */
+async function makeStale(some) {
+  await Promise.all(some.filter((part) => !isCurrent(part)).map(make))
 }
 
 /** @param {Part} part */

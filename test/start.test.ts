@@ -49,8 +49,8 @@ const SERVICE = `
   else process.exitCode = 3
 `
 
-/** The dashboard and the command are bundled. */
-const ALL_STEPS = ['installed', 'reference', 'tsc', 'vite.js', 'vite.js']
+/** Kysely, the dashboard and the command are bundled. */
+const ALL_STEPS = ['installed', 'reference', 'tsc', 'vite.js', 'vite.js', 'vite.js']
 
 // One clone for all tests: each leaves it prepared.
 const clone = await freshClone()
@@ -72,6 +72,7 @@ test('only changed parts are installed and built again', async () => {
     ['protocol/format.ts', 'export type Other = 1', ['reference', 'tsc', 'vite.js', 'vite.js']],
     ['dashboard/main.tsx', 'export const page = 2', ['vite.js']],
     ['server/web/pages.ts', 'export const path = 2', ['reference']],
+    ['scripts/kysely/vite.config.ts', 'export default 2', ['vite.js']],
   ] as const) {
     await writeFile(join(clone.folder, file), content)
     await clone.start().ended()
@@ -168,7 +169,7 @@ async function freshClone() {
     'builder.cjs': BUILDER,
     'dashboard/main.tsx': 'export const page = 1',
   }
-  for (const name of ['client', 'dashboard', 'docs', 'protocol', 'server/web'])
+  for (const name of ['client', 'dashboard', 'docs', 'protocol', 'server/store', 'server/web'])
     await mkdir(join(folder, name))
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {

@@ -24,7 +24,7 @@ export function listProgram(modules: readonly Module[]): PackageFile[] {
       .map((path) => ({ path, from: path })),
     // The sources of modules are of the type of this package, where none is nearer.
     { path: 'package.json', from: { content: '{ "private": true, "type": "module" }\n' } },
-    ...['server/web/dist', 'client/dist', 'dashboard/dist'].flatMap((folder) =>
+    ...['server/store/dist', 'server/web/dist', 'client/dist', 'dashboard/dist'].flatMap((folder) =>
       listFolder(folder, (path) => !path.endsWith('.d.ts')),
     ),
     ...modules.flatMap(({ path }) => (path === NODE_MODULE ? [] : listFolder(path, isNeeded))),

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '#kysely'
 import { ApiError } from '../lib/errors.ts'
 import type { LargeIndex, Migration } from './migration.ts'
 import * as baseline from './migrations/001-baseline.ts'

@@ -9,7 +9,7 @@ import {
   type SqlBool,
   sql,
   type WhereInterface,
-} from 'kysely'
+} from '#kysely'
 import { type Schema, TABLES } from './schema.ts'
 import { type Compiled, compile, MAX_COMPILED_ROWS, toBatches } from './statement.ts'
 import type { Entity, EntityOf, Fields, KeyOf, Table } from './table.ts'

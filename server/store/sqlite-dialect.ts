@@ -8,7 +8,7 @@ import {
   SqliteAdapter,
   SqliteDialect,
   type SqliteStatement,
-} from 'kysely'
+} from '#kysely'
 import type { Schema } from './schema.ts'
 import type { DirectAdapter } from './statement.ts'
 

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '#kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
 import { toBatches } from '../lib/batches.ts'
 import { Component } from '../lib/component.ts'

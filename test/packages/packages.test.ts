@@ -14,9 +14,7 @@ import { requires } from '../tools/part.ts'
 
 /** Without the program of Node and most packages: the test is about the rest, and takes seconds. */
 function isSmall({ path }: { path: string }): boolean {
-  return (
-    path !== 'bin/node' && (!path.startsWith('node_modules/') || path.startsWith('node_modules/fastify/'))
-  )
+  return path !== 'bin/node' && /^(?!node_modules\/)|^node_modules\/(?:fastify\/|kysely\/LICENSE$)/.test(path)
 }
 
 interface Entry {
@@ -87,10 +85,12 @@ describe('the packages', requires('dpkg'), () => {
       'usr/lib/systemd/system/slipway.service',
       'usr/lib/systemd/system/slipway-backup.timer',
       'usr/lib/slipway/server/main.ts',
+      'usr/lib/slipway/server/store/dist/kysely.js',
       'usr/lib/slipway/server/web/dist/docs/api.html',
       'usr/lib/slipway/dashboard/dist/index.html',
       'usr/lib/slipway/client/dist/package.tar',
       'usr/lib/slipway/node_modules/fastify/package.json',
+      'usr/lib/slipway/node_modules/kysely/LICENSE',
       'usr/share/doc/slipway/backup.md',
     ])
       assert.ok(paths.has(`./${path}`), path)

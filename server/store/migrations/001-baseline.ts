@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '#kysely'
 import type { EngineName } from '../schema.ts'
 
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {

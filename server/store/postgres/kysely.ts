@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -7,8 +8,7 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
-} from 'kysely'
-import type pg from 'pg'
+} from '#kysely'
 import { Component } from '../../lib/component.ts'
 import type { Schema } from '../schema.ts'
 import type { Query } from './client.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '#kysely'
 import type { Log } from '../../lib/log.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import {

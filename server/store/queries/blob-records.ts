@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '#kysely'
 import type { BlobLocation } from '../../blobs/blobs.ts'
 import { ENCODINGS, type Encoding } from '../../blobs/encoding.ts'
 import type { Schema } from '../schema.ts'

@@ -1,4 +1,4 @@
-import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from '#kysely'
 import { type BlobLocation, objectHashPrefix, type StoredBlob } from '../../blobs/blobs.ts'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'

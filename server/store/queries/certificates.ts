@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '#kysely'
 import { beginsWith, keyedQueries, QueryGroup } from '../rows.ts'
 import {
   type AcmeAccount,

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '#kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import { beginsWith, QueryGroup } from '../rows.ts'
 import { accountTable } from '../tables/accounts.ts'

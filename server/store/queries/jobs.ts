@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '#kysely'
 import { QueryGroup } from '../rows.ts'
 import { type SweepRun, sweepRunTable } from '../tables/jobs.ts'
 

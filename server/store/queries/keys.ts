@@ -1,4 +1,4 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from '#kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '#kysely'
 import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Block, BlockKind, ReportedSite, ReportState } from '../tables/moderation.ts'
 

@@ -1,4 +1,4 @@
-import { type Expression, sql } from 'kysely'
+import { type Expression, sql } from '#kysely'
 import { keyedQueries } from '../rows.ts'
 import { type Domain, domainFields } from '../tables/domains.ts'
 import { emailLimit, type FailingCertificate, type Notice } from '../tables/notices.ts'

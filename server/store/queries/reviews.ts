@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '#kysely'
 import { QueryGroup } from '../rows.ts'
 import type { ReviewSubject, StoredDecision, StoredReviewLink, StoredThread } from '../tables/reviews.ts'
 

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '#kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import type { EntityOf } from '../table.ts'

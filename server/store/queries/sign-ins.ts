@@ -1,4 +1,4 @@
-import { sql, type WhereInterface } from 'kysely'
+import { sql, type WhereInterface } from '#kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'

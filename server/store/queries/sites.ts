@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '#kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import { keyedQueries, QueryGroup } from '../rows.ts'
 import { type Collaborator, emptySite, type Site, siteTable } from '../tables/sites.ts'

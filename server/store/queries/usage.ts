@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '#kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from '#kysely'
 import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { rowsStatement, statement, toBatches } from '../statement.ts'

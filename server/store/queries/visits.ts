@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '#kysely'
 import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { QueryGroup } from '../rows.ts'
