@@ -162,8 +162,9 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
     anonymousBodyLimit: options.manifestBytes + MAX_CONTENT_TEXT_BYTES,
     handle,
   })
-  const document = openApiDocument(table, options)
-  api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, () => document)
+  let document: object | undefined
+  const describe = () => (document ??= openApiDocument(table, options))
+  api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, describe)
   const known = table.filter(({ access }) => access !== 'admin')
   handleUnrouted(api, [...known, { url: '/api/openapi.json', method: 'GET' }])
 }
