@@ -76,9 +76,7 @@ function collectChange({ files }: FileChange): CollectedFiles {
 async function collectFolder(folder: FileSystemDirectoryEntry, signal: AbortSignal): Promise<CollectedFiles> {
   const top: FileSystemEntry[] = []
   for await (const some of readEntries(folder)) top.push(...some)
-  const own = top.find((entry) => entry.isFile && entry.name === IGNORE_FILE)
-  const rules = await parseRules(own && (await readFile(own as FileSystemFileEntry)))
-  return collectFiltered(top, [], rules, signal)
+  return collectFiltered(top, [], signal)
 }
 
 async function collectEntries(
@@ -92,15 +90,13 @@ async function collectEntries(
     const file = await readFile(only as FileSystemFileEntry)
     if (isZip(file)) return collectZip(file, reader)
   }
-  return collectFiltered(entries, files, ignoreRules(''), signal)
+  return collectFiltered(entries, files, signal)
 }
 
-async function collectFiltered(
-  entries: FileSystemEntry[],
-  files: File[],
-  rules: IgnoreRules,
-  signal: AbortSignal,
-) {
+async function collectFiltered(entries: FileSystemEntry[], files: File[], signal: AbortSignal) {
+  const entry = entries.find(({ isFile, name }) => isFile && name === IGNORE_FILE)
+  const own = entry && (await readFile(entry as FileSystemFileEntry))
+  const rules = await parseRules(own ?? files.find(({ name }) => name === IGNORE_FILE))
   const leftOut: Exclusion[] = []
   const leaves = (path: string, isFolder: boolean) => {
     const reason = rules.reasonFor(path, isFolder)

@@ -73,11 +73,15 @@ describe('the front page', requiresBrowser, () => {
     assert.equal(await visited(await liveAt(page), 'app.js'), files['app.js'])
   })
 
-  test('publishes files and folders that are dropped together, by their names', async () => {
+  test('publishes files and folders that are dropped together, by their names and without those of a .slipwayignore', async () => {
     await begin()
-    const folder = disk.folder('both/pictures', { 'sea.txt': 'sea' })
-    await dropOn(page, 'main', folder, disk.file('both/index.html', PAGE))
+    const folder = disk.folder('both/pictures', { 'sea.txt': 'sea', 'plan.md': 'secret' })
+    const ignore = disk.file('both/.slipwayignore', '*.md')
+    await dropOn(page, 'main', folder, disk.file('both/index.html', PAGE), ignore)
     const siteUrl = await liveAt(page)
+    await page
+      .getByText('Skipped 2 files: .slipwayignore (hidden), pictures/plan.md (.slipwayignore)')
+      .waitFor()
     assert.equal(await visited(siteUrl), PAGE)
     assert.equal(await visited(siteUrl, 'pictures/sea.txt'), 'sea')
   })
