@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
 import { signInServer } from './account.ts'
 import { type Command, SIGN_IN_SERVER_OPTION } from './command.ts'
 import { MessageProxy } from './mcp/message-proxy.ts'
@@ -17,10 +17,13 @@ the client, enter the command and its arguments, such as: slipway mcp --server h
   async run(work, options) {
     const { streams, signal } = work
     const proxy = new MessageProxy(work, signInServer(work, options), options)
-    const lines = createInterface({ input: streams.stdin, terminal: false })
-    signal.addEventListener('abort', () => lines.close())
+    const input = streams.stdin.pipe(new PassThrough({ encoding: 'utf8' }))
+    signal.addEventListener('abort', () => {
+      streams.stdin.unpipe(input)
+      input.end()
+    })
     const pending = new Set<Promise<void>>()
-    for await (const line of lines) {
+    for await (const line of readLines(input)) {
       if (line.trim() === '') continue
       const handled = proxy.handle(line).then((answer) => {
         if (answer) streams.stdout.write(`${JSON.stringify(answer)}\n`)
@@ -30,4 +33,18 @@ the client, enter the command and its arguments, such as: slipway mcp --server h
     }
     await Promise.all(pending)
   },
+}
+
+/** Ends lines at LF only: node:readline also ends them at U+2028 and U+2029, which JSON may contain. */
+async function* readLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let line = ''
+  for await (const chunk of chunks) {
+    const [end, ...others] = chunk.split('\n')
+    line += end
+    for (const next of others) {
+      yield line
+      line = next
+    }
+  }
+  yield line
 }

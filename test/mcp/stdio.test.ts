@@ -134,7 +134,7 @@ describe('slipway mcp', () => {
         cwd: home,
         env: environment(),
         input:
-          'no JSON\nnull\n[]\n7\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","method":"notifications/x"}\n',
+          'no JSON\nnull\n[]\n7\r\n{"jsonrpc":"2.0","id":"\u2028\u2029😀","method":"ping"}\n{"jsonrpc":"2.0","method":"notifications/x"}',
         encoding: 'utf8',
       },
     )
@@ -143,7 +143,8 @@ describe('slipway mcp', () => {
       .split('\n')
       .map((line) => JSON.parse(line))
     const errors = answers.map(({ id, error }) => `${id} ${error.code}`)
-    assert.deepEqual(errors, ['null -32700', 'null -32600', 'null -32600', 'null -32600', '1 -32000'])
+    const refused = ['null -32700', 'null -32600', 'null -32600', 'null -32600']
+    assert.deepEqual(errors, [...refused, '\u2028\u2029😀 -32000'])
     assert.equal(status, 0)
     await mkdir(join(home, '.config/slipway'), { recursive: true })
     const config = join(home, '.config/slipway/config.json')
