@@ -13,6 +13,7 @@ const compiled = globSync('{cli,client,protocol}/**/*.{js,d.ts}', {
   exclude: [
     'protocol/api/admin/**',
     'protocol/api/operations.schema.d.ts',
+    'client/sdk/operation.d.ts',
     'protocol/api/**/*.schema.js',
     'protocol/api/schema.js',
   ],

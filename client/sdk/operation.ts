@@ -1,18 +1,6 @@
 import type { Body, Parameters, Value } from '../../protocol/api/operations.schema.ts'
 import { type OperationId, PATHS, type ParameterOf, type Path } from '../../protocol/api/paths.ts'
-import type { Bytes } from './transport.ts'
-import type { UploadOptions } from './upload.ts'
-
-/** What a request has beside its operation. */
-export interface AnyCall extends UploadOptions {
-  params?: Readonly<Record<string, string>>
-  query?: object | undefined
-  json?: unknown
-  /** In place of `json`. */
-  body?: Bytes
-  contentType?: string | undefined
-  claimToken?: string | undefined
-}
+import type { AnyCall } from './options.ts'
 
 type Parts<Id extends OperationId> = Omit<AnyCall, 'params' | 'query' | 'json'> & {
   query?: Sent<Value<Id, 'query'>>

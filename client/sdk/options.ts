@@ -1,7 +1,8 @@
 import type { ArchiveQuery } from '../../protocol/api/publish.schema.ts'
 import type { VisitFilter } from '../../protocol/api/visits.schema.ts'
 import type { RetryPolicy } from './retry.ts'
-import type { Transport } from './transport.ts'
+import type { Bytes, Transport } from './transport.ts'
+import type { UploadOptions } from './upload.ts'
 
 export interface SlipwayOptions {
   /** Base URL of the server; empty in a page of the server itself. */
@@ -64,4 +65,15 @@ export function readBaseUrl(baseUrl: unknown): string {
   if (typeof baseUrl === 'string' && (baseUrl === '' || /^https?:\/\//i.test(baseUrl)))
     return baseUrl.replace(/\/+$/, '')
   throw new TypeError('baseUrl must be the URL of a Slipway server, such as https://slipway.example')
+}
+
+/** What a request has beside its operation. */
+export interface AnyCall extends UploadOptions {
+  params?: Readonly<Record<string, string>>
+  query?: object | undefined
+  json?: unknown
+  /** In place of `json`. */
+  body?: Bytes
+  contentType?: string | undefined
+  claimToken?: string | undefined
 }

@@ -2,9 +2,10 @@ import type { Answer } from '../../protocol/api/operations.schema.ts'
 import type { OperationId } from '../../protocol/api/paths.ts'
 import type * as shape from '../../protocol/api/reviews.schema.ts'
 import { REVIEW_IDS, type ReviewId } from '../../protocol/api/reviews.ts'
-import type { AnyCall } from './operation.ts'
+import type { AnyCall } from './options.ts'
 
-type Send = <Id extends OperationId>(id: Id, call: AnyCall) => Promise<Answer<Id>>
+// The package does not have `Answer`.
+type Send = (id: OperationId, call: AnyCall) => Promise<unknown>
 
 /** The review of a preview, or of the live version of a site. */
 export class SiteReview {

@@ -71,8 +71,9 @@ import type {
 import type { Visits } from '../../protocol/api/visits.schema.ts'
 import type { VisitRange } from '../../protocol/api/visits.ts'
 import { parseRecords } from './events.ts'
-import { type AnyCall, type Call, operationTarget } from './operation.ts'
+import { type Call, operationTarget } from './operation.ts'
 import {
+  type AnyCall,
   type ArchiveOptions,
   type DeleteOptions,
   type Download,
@@ -586,7 +587,7 @@ export class Slipway {
 
   /** The review of a preview, or without `preview` of the live version. */
   review(slug: string, preview?: string): SiteReview {
-    return new SiteReview((id, call) => this.#call(id, ...([call] as never)), slug, preview)
+    return new SiteReview((id, call) => this.#call(id, ...([call] as Call<OperationId>)), slug, preview)
   }
 
   /** The review of the link whose token this client has. */

@@ -1,4 +1,5 @@
-import { type AnyCall, type Call, operationTarget } from '../../client/sdk/operation.ts'
+import { type Call, operationTarget } from '../../client/sdk/operation.ts'
+import type { AnyCall } from '../../client/sdk/options.ts'
 import { readJson, sendRequest } from '../../client/sdk/response.ts'
 import type { Answer } from '../../protocol/api/operations.schema.ts'
 import type { OperationId } from '../../protocol/api/paths.ts'

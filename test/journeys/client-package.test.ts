@@ -11,6 +11,8 @@ import { type RunningService, startTestService } from '../support/service.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
 import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
+
 // The client as a user gets it: from a running service with npm, without any other server.
 
 describe('the client of a service', () => {
@@ -30,7 +32,7 @@ describe('the client of a service', () => {
 
     it('contains the SDK: the example of docs/publish.md publishes', async () => {
       using machine = new Machine()
-      const docs = readFileSync(join(import.meta.dirname, '../../docs/publish.md'), 'utf8')
+      const docs = readFileSync(join(ROOT, 'docs/publish.md'), 'utf8')
       const [, install = ''] = /^```sh\n(npm install http.*)\n```$/m.exec(docs) ?? []
       const [, setUp = ''] = /^```js\n(import \{ Slipway \}[\s\S]*?new Slipway.*\n)/m.exec(docs) ?? []
       const [, publish = ''] = /^```ts\n(const page = [\s\S]*?)^```$/m.exec(docs) ?? []
@@ -47,6 +49,22 @@ describe('the client of a service', () => {
       const { code, stdout, stderr } = await machine.shell(`${installed} >&2 && node example.mjs`)
       assert.equal(code, 0, stderr)
       assert.equal((await getUrl(stdout.trim())).text, '<h1>Hello</h1>')
+    })
+
+    it('has every type that its types refer to: the examples of its README compile with strict types', async () => {
+      using machine = new Machine()
+      const archive = await machine.download(service, '/cli.tgz')
+      const readme = readFileSync(join(ROOT, 'client/README.md'), 'utf8')
+      const examples = [...readme.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = '']) => code)
+      assert.equal(examples.length, 3)
+      for (const [at, code] of examples.entries()) machine.write(`${at}.mts`, code)
+      const options = `--noEmit --strict --skipLibCheck false --module nodenext --target es2023 --types node`
+      const types = `--typeRoots ${ROOT}/node_modules/@types`
+      const { code, stdout } = await machine.shell(
+        `mkdir -p node_modules/slipway && tar -xzf ${archive} -C node_modules/slipway --strip-components=1 &&
+        ${ROOT}/node_modules/.bin/tsc ${options} ${types} *.mts`,
+      )
+      assert.deepEqual([code, stdout], [0, ''])
     })
   })
 

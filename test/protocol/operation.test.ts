@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AnyCall, operationTarget } from '../../client/sdk/operation.ts'
+import { operationTarget } from '../../client/sdk/operation.ts'
+import type { AnyCall } from '../../client/sdk/options.ts'
 import type { OperationId } from '../../protocol/api/paths.ts'
 
 const CASES: [OperationId, AnyCall, string][] = [
