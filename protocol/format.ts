@@ -80,6 +80,12 @@ export function stripControlChars(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '\uFFFD')
 }
 
+/** The first UTF-16 units of a text that is longer, without half of a surrogate pair, which JSON parsers refuse, and `end`. */
+export function truncate(text: string, maxLength: number, end = ''): string {
+  if (text.length <= maxLength) return text
+  return text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '') + end
+}
+
 /** The same characters, except line feeds and tabs, escaped as in JSON. */
 export function escapeControlChars(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, (character) => {

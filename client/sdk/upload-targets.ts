@@ -4,6 +4,7 @@ import type {
   UploadPlan,
   UploadTarget,
 } from '../../protocol/api/publish.schema.ts'
+import { truncate } from '../../protocol/format.ts'
 import { isPrivateUrl } from '../../protocol/private-url.ts'
 import { SlipwayError } from './slipway-error.ts'
 
@@ -19,7 +20,7 @@ export function uploadRequest(
     const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
     const isDowngrade = /^https:/i.test(baseUrl) && !/^https:/i.test(url)
     if (!isWeb || isDowngrade || (isPrivateUrl(url) && !isPrivateUrl(baseUrl)))
-      throw new SlipwayError(`${baseUrl} sent an upload target that it cannot have: ${url.slice(0, 200)}`, {
+      throw new SlipwayError(`${baseUrl} sent an upload target that it cannot have: ${truncate(url, 200)}`, {
         code: 'BAD_ANSWER',
       })
   }

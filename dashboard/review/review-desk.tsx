@@ -7,6 +7,7 @@ import type {
   ThreadChange,
 } from '../../protocol/api/reviews.schema.ts'
 import { MAX_COMMENT_LENGTH, MAX_REVIEWER_NAME_LENGTH } from '../../protocol/api/reviews.ts'
+import { truncate } from '../../protocol/format.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { browser } from '../api/browser-storage.ts'
 import { Signal } from '../api/signal.ts'
@@ -135,7 +136,7 @@ function useDesk(props: DeskProps) {
     } else if (message.type === 'place') {
       // The page can send places whenever it wants to.
       if (!commenting) return
-      comment.put(message.place)
+      comment.put(withoutHalves(message.place))
       setCommenting(false)
     } else if (message.type === 'cancel') setCommenting(false)
     else if (message.type === 'link') {
@@ -489,9 +490,15 @@ function Segments<T>({ label, options, value, onChoose }: SegmentsProps<T>) {
 const STORED = 'slipway.reviewer'
 
 /** How a reviewer without an account calls itself, in this browser. */
-const reviewerName = new Signal((browser.read(STORED) ?? '').slice(0, MAX_REVIEWER_NAME_LENGTH))
+const reviewerName = new Signal(truncate(browser.read(STORED) ?? '', MAX_REVIEWER_NAME_LENGTH))
 
 function rememberName(name: string): void {
   reviewerName.value = name
   browser.write(STORED, name.trim() || null)
+}
+
+/** Its texts were cut at a length, which may leave half of a surrogate pair. */
+function withoutHalves(place: ReviewPlace): ReviewPlace {
+  const clean = (text: string) => text.replace(/\p{Cs}/gu, '')
+  return { ...place, text: clean(place.text), before: clean(place.before), after: clean(place.after) }
 }

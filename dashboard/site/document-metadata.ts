@@ -1,5 +1,6 @@
 import { MAX_HEAD_BYTES } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import { truncate } from '../../protocol/format.ts'
 import { slipway } from '../api/slipway.ts'
 import { extractHeadTags } from './head-tags.ts'
 
@@ -73,5 +74,5 @@ function extractMetadata(html: string): DocumentMetadata {
 }
 
 function normalizeText(text: string): string {
-  return text.slice(0, MAX_TEXT_LENGTH).replace(/\s+/g, ' ').trim()
+  return truncate(text, MAX_TEXT_LENGTH).replace(/\s+/g, ' ').trim()
 }

@@ -1,3 +1,4 @@
+import { truncate } from '../../protocol/format.ts'
 // With this chunk: later it may be out of reach.
 import '../../client/sdk/publish.ts'
 import type { Published } from '../../client/sdk/slipway.ts'
@@ -43,7 +44,7 @@ export async function publishChange(
     files,
     merge: true,
     ifChanged: true,
-    message: message.slice(0, MAX_MESSAGE_LENGTH),
+    message: truncate(message, MAX_MESSAGE_LENGTH),
     ...(deleted && { delete: deleted }),
     ...(baseVersionId && { baseVersionId }),
     ...metadata,

@@ -1,5 +1,6 @@
 import { MAX_MESSAGE_LENGTH } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import { truncate } from '../../protocol/format.ts'
 import { beginJob } from '../drop/jobs.ts'
 
 /** Publishes the live version with these files added or replaced. The page of the files shows the progress. */
@@ -10,6 +11,6 @@ export function putFiles(
 ): void {
   const types = new Map(known.map(({ path, contentType }) => [path, contentType]))
   const files = Object.entries(put).map(([path, source]) => ({ path, source, contentType: types.get(path) }))
-  const change = { files, message: message.slice(0, MAX_MESSAGE_LENGTH) }
+  const change = { files, message: truncate(message, MAX_MESSAGE_LENGTH) }
   beginJob(slug, { entries: [], files: [], change }, { kind: 'own', slug })
 }

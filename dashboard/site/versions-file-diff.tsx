@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
-import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
+import { formatBytes, formatNumber, pluralize, truncate } from '../../protocol/format.ts'
 import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -114,7 +114,7 @@ function Lines({ lines }: { lines: readonly DiffLine[] }) {
 }
 
 function Line({ line: { kind, text } }: { line: DiffLine }) {
-  const shown = text.length > MAX_LINE_LENGTH ? `${text.slice(0, MAX_LINE_LENGTH)}…` : text
+  const shown = truncate(text, MAX_LINE_LENGTH, '…')
   if (kind === 'added') return <ins>{`+ ${shown}`}</ins>
   if (kind === 'removed') return <del>{`- ${shown}`}</del>
   return <span>{`  ${shown}`}</span>

@@ -1,3 +1,4 @@
+import { truncate } from '../format.ts'
 import { normalizeNfc } from './unicode.ts'
 
 /** In characters: code points. */
@@ -60,7 +61,7 @@ export function findCollisions(paths: readonly unknown[], toNfc = normalizeNfc):
 export function sanitizePath(path: string): string {
   // What 81 characters need, one of which may be half of a pair.
   const visible = path.slice(0, 162).replace(/[^\P{C}]/gu, '?')
-  return visible.length > 80 ? `${visible.slice(0, 77)}...` : visible
+  return visible.length > 80 ? truncate(visible, 77, '...') : visible
 }
 
 /** Counts code points only where the number of UTF-16 units does not decide. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { truncate } from '../../protocol/format.ts'
 import { parseJsonObject } from '../lib/json-object.ts'
 import type { Log } from '../lib/log.ts'
 import { HOUR_MS } from '../lib/time.ts'
@@ -44,6 +45,6 @@ function reported(body: unknown): Record<string, unknown> {
     ([, value]) => typeof value === 'string',
   )
   return Object.fromEntries(
-    fields.map(([name, value]) => [name, String(value).split('?', 1)[0]!.slice(0, MAX_FIELD_LENGTH)]),
+    fields.map(([name, value]) => [name, truncate(String(value).split('?', 1)[0]!, MAX_FIELD_LENGTH)]),
   )
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AdminSweeps } from '../../protocol/api/admin/lists.schema.ts'
+import { truncate } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { firstError } from '../lib/errors.ts'
 import { trace } from '../lib/telemetry.ts'
@@ -173,7 +174,7 @@ export class SweepRunRecorder extends Component<Pick<Parts, 'store' | 'log' | 't
     }
     const count = await work().catch(async (error: Error) => {
       if (!isStop(error))
-        await record(0, error instanceof LeaseLostError ? null : error.message.slice(0, MAX_MESSAGE_LENGTH))
+        await record(0, error instanceof LeaseLostError ? null : truncate(error.message, MAX_MESSAGE_LENGTH))
       throw error
     })
     await record(count, null)

@@ -1,5 +1,5 @@
 import type { SendMailOptions } from 'nodemailer'
-import { stripControlChars } from '../../protocol/format.ts'
+import { stripControlChars, truncate } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 
 export interface Email {
@@ -23,7 +23,7 @@ export class MailRejectedError extends ApiError {
 
   constructor(message: string, reply: string) {
     super('UNAVAILABLE', message, { retryAfterSeconds: 60 })
-    this.reply = stripControlChars(reply).slice(0, MAX_REPLY_LENGTH)
+    this.reply = truncate(stripControlChars(reply), MAX_REPLY_LENGTH)
   }
 }
 

@@ -350,10 +350,15 @@ describe('the tools for programs', () => {
       const fill = (length: number) => sentence.repeat(length / sentence.length)
       const long = { ...place, path: `/${fill(500)}`, selector: fill(512), text: fill(500) }
       for (let count = 0; count < 20; count++)
-        await review.addToThread((await begin(fill(5000), long, '語'.repeat(60))).id, { text: fill(5000) })
+        await review.addToThread((await begin(fill(5000), long, `a${'😀'.repeat(29)}`)).id, {
+          text: fill(5000),
+        })
       const { threads, ...rest } = await list()
       assert.equal(threads.length, 20)
-      for (const { words } of threads) assert.ok(sentence.startsWith(words.slice(0, -1)), words)
+      for (const { words, by } of threads) {
+        assert.ok(sentence.startsWith(words.slice(0, -1)), words)
+        assert.ok(by.isWellFormed(), by)
+      }
       // js-tiktoken 1.0.21 (o200k_base) counts 1,561 to 1,739 tokens.
       assert.ok(Buffer.byteLength(JSON.stringify({ threads, ...rest })) <= 6000)
       const whole = await list({ thread: threads[0].id })

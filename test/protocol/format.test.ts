@@ -9,7 +9,9 @@ import {
   formatUtc,
   pluralize,
   stripControlChars,
+  truncate,
 } from '../../protocol/format.ts'
+import { sanitizePath } from '../../protocol/manifest/paths.ts'
 
 describe('formatting', () => {
   it('formats counts', () => {
@@ -33,6 +35,16 @@ describe('formatting', () => {
   ]
   it('formats sizes', () => {
     for (const [bytes, words] of sizes) assert.equal(formatBytes(bytes), words)
+  })
+  it('cuts a text before an emoji of which only a half would remain', () => {
+    const cases: [args: [string, number, string?], cut: string][] = [
+      [['a😀b', 1], 'a'],
+      [['a😀b', 2, '…'], 'a…'],
+      [['a😀b', 3, '…'], 'a😀…'],
+      [['a😀b', 4, '…'], 'a😀b'],
+    ]
+    for (const [args, cut] of cases) assert.equal(truncate(...args), cut)
+    assert.equal(sanitizePath('😀'.repeat(45)), `${'😀'.repeat(38)}...`)
   })
   const limits: [number, string][] = [
     [999, '999 bytes'],

@@ -1,3 +1,5 @@
+import { truncate } from '../../../protocol/format.ts'
+
 const SEPARATOR = '  '
 
 /** Headings of last columns with texts of any length, whose beginning is enough. */
@@ -58,5 +60,5 @@ function shortenTexts(rows: string[][], length: number): string[][] {
 
 function shorten(text: string, length: number): string {
   if (text.length <= length) return text
-  return length === 0 ? '' : `${text.slice(0, length - 1).trimEnd()}…`
+  return length === 0 ? '' : `${truncate(text, length - 1).trimEnd()}…`
 }

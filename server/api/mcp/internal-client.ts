@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { ErrorBody, ErrorCode } from '../../../protocol/api/errors.schema.ts'
 import type { OperationId } from '../../../protocol/api/paths.ts'
+import { truncate } from '../../../protocol/format.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { type InternalResponse, requestInternally } from '../internal-requests.ts'
@@ -120,6 +121,6 @@ export function formatCallError({ body, retryAfterSeconds }: CallError): string 
   const { code, error, hint, docs, details } = body
   const known = retryAfterSeconds === undefined ? details : { ...(details as object), retryAfterSeconds }
   const lines = [`${code}: ${error}`, `Next: ${HINTS[code] ?? hint}`, `Docs: ${docs}`]
-  if (known !== undefined) lines.push(`Details: ${JSON.stringify(known).slice(0, MAX_DETAILS_CHARACTERS)}`)
+  if (known !== undefined) lines.push(`Details: ${truncate(JSON.stringify(known), MAX_DETAILS_CHARACTERS)}`)
   return lines.join('\n')
 }

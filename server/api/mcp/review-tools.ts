@@ -2,6 +2,7 @@ import type { Answer } from '../../../protocol/api/operations.schema.ts'
 import type { ReviewThread } from '../../../protocol/api/reviews.schema.ts'
 import { REVIEW_IDS, type ReviewId } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
+import { truncate } from '../../../protocol/format.ts'
 import { type ApiClient, type Arguments, adds, dashboardUrl, READ, site, type Tools } from './tool.ts'
 
 const LISTED_THREADS = 20
@@ -84,16 +85,12 @@ function describe({ id, status, outdated, place, comments }: ReviewThread, max =
   const [first] = comments
   const last = comments.length > 1 ? comments.at(-1) : undefined
   const { width } = place
-  const short = (words: string) => cut(words, max / 2)
+  const short = (words: string) => truncate(words, max / 2, '…')
   return {
     ...{ id, path: short(place.path), place: short(place.text), selector: short(place.selector), width },
-    ...{ by: short(first!.author.name), words: cut(first!.text, max) },
-    ...(last && { replies: comments.length - 1, lastReply: cut(last.text, max) }),
+    ...{ by: short(first!.author.name), words: truncate(first!.text, max, '…') },
+    ...(last && { replies: comments.length - 1, lastReply: truncate(last.text, max, '…') }),
     ...(status === 'resolved' && { status }),
     ...(outdated && { outdated }),
   }
-}
-
-function cut(words: string, max: number): string {
-  return words.length > max ? `${words.slice(0, max)}…` : words
 }

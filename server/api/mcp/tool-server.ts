@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { type ProgramScope, widestScope } from '../../../protocol/api/programs.ts'
 import type { Schema } from '../../../protocol/api/schema.ts'
 import type { Branding } from '../../../protocol/branding.ts'
+import { truncate } from '../../../protocol/format.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { ApiError, errorBody, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -65,6 +66,7 @@ export function openToolServer(options: ToolServerOptions): ToolServer {
     .map(([name, tool]): Tool => ({ name, ...tool }))
   const tools = new Map<unknown, Tool>(all.map((tool) => [tool.name, tool]))
   const listed = all.map(describeTool)
+  const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message)
   const createServer = (exchange: Exchange) => {
     const server = new Server(
       { name: 'slipway', title: branding.name, version, websiteUrl: baseUrl },
@@ -73,13 +75,11 @@ export function openToolServer(options: ToolServerOptions): ToolServer {
     server.setRequestHandler('tools/list', () => ({ tools: listed }))
     server.setRequestHandler('tools/call', ({ params }) => {
       const tool = tools.get(params.name)
-      if (!tool)
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 100)}`)
+      if (!tool) throw invalid(`Unknown tool: ${truncate(params.name, 100)}`)
       const { signal, request } = exchange
       const args = exchange.args ?? {}
       // The library does not get them to check. Each character of a text would become an argument.
-      if (typeof args !== 'object' || Array.isArray(args))
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'arguments must be an object')
+      if (typeof args !== 'object' || Array.isArray(args)) throw invalid('arguments must be an object')
       const api = internalClient({ baseUrl, routes, handle, caller: request.caller, signal })
       return callTool(tool, args, { exchange, api, siteDomain })
     })

@@ -3,6 +3,7 @@ import type { Answer } from '../../../protocol/api/operations.schema.ts'
 import type { OperationId } from '../../../protocol/api/paths.ts'
 import type { ProgramScope } from '../../../protocol/api/programs.ts'
 import { type Schema, text } from '../../../protocol/api/schema.ts'
+import { truncate } from '../../../protocol/format.ts'
 
 export type Arguments = Record<string, unknown>
 
@@ -107,7 +108,7 @@ function* undeclared(value: object, schema: Schema, owner: string, path = ''): G
     const field = path + name
     if (!Object.hasOwn(declared, name)) {
       const known = Object.keys(declared).join(', ')
-      yield { field: field.slice(0, 100), message: `is not an argument of ${owner}, which has ${known}` }
+      yield { field: truncate(field, 100), message: `is not an argument of ${owner}, which has ${known}` }
       continue
     }
     const items = declared[name]!.items as Schema | undefined

@@ -4,6 +4,7 @@ import type {
 } from '../../../protocol/api/admin/moderation.schema.ts'
 import type { ReportRequest } from '../../../protocol/api/reports.schema.ts'
 import { MAX_REPORT_TEXT_LENGTH, type ReportReason } from '../../../protocol/api/reports.ts'
+import { truncate } from '../../../protocol/format.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
@@ -61,7 +62,7 @@ export class Reports extends Component<ReportsParts> {
       at: clock(),
       reason,
       url: new URL(url).href.slice(0, MAX_URL_LENGTH),
-      text: text.toWellFormed().replace(CONTROLS, ' ').slice(0, MAX_REPORT_TEXT_LENGTH),
+      text: truncate(text.toWellFormed().replace(CONTROLS, ' '), MAX_REPORT_TEXT_LENGTH),
       email: email ?? null,
     }
     await store.write('relaxed', { site: slug }, async (tx) => {

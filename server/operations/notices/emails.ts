@@ -4,6 +4,7 @@ import {
   formatDuration,
   formatLimit,
   formatNumber,
+  truncate,
 } from '../../../protocol/format.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'
 import { formatUtc } from '../../lib/time.ts'
@@ -280,5 +281,5 @@ function reviewAccount({ base }: UrlBuilder): EmailBlock {
 
 function siteName({ title, slug }: { title: string | null; slug: string }): string {
   if (!title) return slug
-  return title.length > MAX_TITLE_CHARACTERS ? `${title.slice(0, MAX_TITLE_CHARACTERS)}…` : title
+  return truncate(title, MAX_TITLE_CHARACTERS, '…')
 }

@@ -1,4 +1,5 @@
 import { Marked, type Tokens } from 'marked'
+import { truncate } from '../../../protocol/format.ts'
 import { escapeHtml } from '../../lib/html.ts'
 import { findTitle } from './title.ts'
 
@@ -59,12 +60,8 @@ function isAllowed(href: string): boolean {
 
 /** As GitHub links to headings: words with hyphens, and a number from the second one. */
 function uniqueId(text: string, ids: Map<string, number>): string {
-  const id = text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .trim()
-    .replace(/\s/g, '-')
-    .slice(0, MAX_ID_LENGTH)
+  const words = text.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '')
+  const id = truncate(words.trim().replace(/\s/g, '-'), MAX_ID_LENGTH)
   const earlier = ids.get(id) ?? 0
   ids.set(id, earlier + 1)
   return earlier === 0 ? id : `${id}-${earlier}`
