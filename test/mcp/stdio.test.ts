@@ -50,9 +50,13 @@ describe('slipway mcp', () => {
     test(`publishes a folder of the machine, then its changes, to a client of mode ${mode}`, async () => {
       const { key } = await api.account()
       await using agent = await start(key, mode)
-      const path = await writeSite(mode, { 'index.html': '<h1>One</h1>', 'a.txt': 'a' })
+      const maps = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${at}.map`, '{}']))
+      const site = { 'index.html': '<h1>One</h1>', 'a.txt': 'a', '.slipwayignore': '*.map' }
+      const path = await writeSite(mode, { ...site, ...maps })
       api.pass()
-      const { slug, siteUrl } = await agent.call('publish_folder', { path, title: 'Title' })
+      const published = await agent.call('publish_folder', { path, title: 'Title' })
+      const { slug, siteUrl, skipped, skippedCount } = published
+      assert.deepEqual([skipped.length, skippedCount], [50, 61])
       assert.match((await api.visit(siteUrl)).text, /<title>Title<\/title>/)
       await writeSite(mode, { 'a.txt': 'b' })
       api.pass()

@@ -44,6 +44,9 @@ const OPTIONS: Record<string, [option: string, schema: { type: string; descripti
 
 const MODES = ['merge', 'replace']
 
+/** Maximum number of entries of a list in a result. */
+const MAX_LISTED = 50
+
 const PROPERTIES = {
   path: text('Absolute path of the folder that has index.html, or of a file'),
   ...Object.fromEntries(Object.entries(OPTIONS).map(([name, [, schema]]) => [name, schema])),
@@ -87,10 +90,18 @@ export async function publishFolder(
   const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd, work.credentials) }
   const operand = cwd === folder ? '.' : basename(folder)
   await publish.run(context, { ...options, server, json: true }, [operand])
+  const structuredContent = briefResult(JSON.parse(output.stdout) as Record<string, unknown>)
   return {
-    content: [{ type: 'text', text: output.stdout + output.stderr }],
-    structuredContent: JSON.parse(output.stdout) as Record<string, unknown>,
+    content: [{ type: 'text', text: `${JSON.stringify(structuredContent)}\n${output.stderr}` }],
+    structuredContent,
   }
+}
+
+/** With the first entries of its lists: clients refuse long results, and the model would not see the URL. */
+function briefResult(result: Record<string, unknown>): Record<string, unknown> {
+  const brief = (value: unknown) => (Array.isArray(value) ? value.slice(0, MAX_LISTED) : value)
+  const entries = Object.entries(result).map(([name, value]) => [name, brief(value)])
+  return { ...Object.fromEntries(entries), skippedCount: (result.skipped as unknown[]).length }
 }
 
 /** The error with its next steps, from which a model learns what to do. */

@@ -159,12 +159,13 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
 
 /** States the facts that the user should know in words, as the other ways to publish do. */
 function toResult(answer: ArchiveResponse | FinalizeResponse): object {
-  const { slug, expiresAt, claimToken, claimUrl: keep }: Partial<ArchiveResponse> = answer
+  const { slug, expiresAt, claimToken, claimUrl: keep, ...rest }: Partial<ArchiveResponse> = answer
   const expires = expiresAt === undefined ? undefined : formatUtc(expiresAt)
   const token = claimToken === undefined ? '' : ' and this claimToken'
   const update = answer.previousVersionId === null ? `publish_site with slug ${slug}${token}` : undefined
   const lines = describePublish({ ...answer, expires, keep, update })
-  return { ...published(answer), ...(lines.length > 0 && { summary: lines.join('\n') }) }
+  const excluded = rest.excluded?.slice(0, MAX_LISTED)
+  return { ...published({ ...answer, excluded }), ...(lines.length > 0 && { summary: lines.join('\n') }) }
 }
 
 /** Adds the type that entries with contents have by default; those with size 0 are empty files. */
