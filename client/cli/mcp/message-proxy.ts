@@ -36,14 +36,24 @@ export class MessageProxy {
     this.#options = options
   }
 
-  /** The answer to a line with a message; undefined for one that has none. Never rejects. */
-  async handle(line: string): Promise<Message | undefined> {
+  /**
+   * The answer to a line with a message, or the answers to one with a batch, which revision 2025-03-26 has; undefined
+   * where there are none. Never rejects.
+   */
+  async handle(line: string): Promise<Message | Message[] | undefined> {
     let parsed: unknown
     try {
       parsed = JSON.parse(line)
     } catch {
       return refusal(PARSE_ERROR, 'The message is not JSON')
     }
+    if (!Array.isArray(parsed) || parsed.length === 0) return this.#answer(parsed)
+    const answers = await Promise.all(parsed.map((message) => this.#answer(message)))
+    const found = answers.filter((answer) => answer !== undefined)
+    return found.length > 0 ? found : undefined
+  }
+
+  async #answer(parsed: unknown): Promise<Message | undefined> {
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
       return refusal(INVALID_REQUEST, 'The message is not a JSON object')
     const message = parsed as Message
