@@ -10,13 +10,14 @@ import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
-import { linkTarget, scan } from '../sdk/folder/scan.ts'
+import { type FolderScan, linkTarget, scan } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
+import { SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
-import { FolderWriter, isProtectedFolder, isWritablePath } from './folder/folder-writer.ts'
-import { readTar } from './folder/read-tar.ts'
+import { FolderWriter, isProtectedFolder, isUnfinished, isWritablePath } from './folder/folder-writer.ts'
+import { invalidTar, readTar } from './folder/read-tar.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { unlessMissing } from './version-conflict.ts'
@@ -54,8 +55,8 @@ version no longer has are removed, unless they were changed here.`,
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)
-    if (options.force !== true) await assertReplaceable(folder, files)
     const wanted = files.filter(({ path }) => isWritablePath(path, platform))
+    if (options.force !== true) await assertReplaceable(folder, wanted)
     const writer = new FolderWriter({ ...placeOf(folder, cwd), signal })
     for (const { path } of wanted) writer.check(path)
     const collisions = caseCollisions(wanted.map(({ path }) => ({ path, local: path })))
@@ -99,14 +100,20 @@ async function assertReplaceable(folder: string, files: readonly FileEntry[]): P
   const refusal = new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
   // Before the whole tree is read, which may be that of a home folder.
   const topNames = new Set([STATE_FOLDER, ...files.map(({ path }) => path.split('/', 1)[0]!)])
-  if (names.some((name) => !topNames.has(name))) throw refusal
-  const found = scan(folder, { mode: 'merge', secrets: true })
+  if (names.some((name) => !topNames.has(name) && !isUnfinished(name))) throw refusal
+  const found = scanAll(folder)
+  const written = found.files.filter(({ local }) => !isUnfinished(local))
   const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
   const isPulled =
     found.excluded.length + found.misnamed.length === 0 &&
-    found.files.every(({ local }) => hashes.has(local)) &&
-    (await digestAll(found.files)).every(({ hash }, index) => hash === hashes.get(found.files[index]!.local))
+    written.every(({ local }) => hashes.has(local)) &&
+    (await digestAll(written)).every(({ hash }, index) => hash === hashes.get(written[index]!.local))
   if (!isPulled) throw refusal
+}
+
+/** Also what a publish leaves out by default, which the site may have by a rule of its publisher. */
+function scanAll(folder: string): FolderScan {
+  return scan(folder, { mode: 'merge', ignored: true })
 }
 
 /** The folder of the site would have its files twice. */
@@ -132,7 +139,7 @@ interface Pulled {
  * publish replaces the pulled version, unless the folder has changes of such files, or they are not known any more.
  */
 async function removeDeleted(
-  { siteMemory, terminal }: CommandContext,
+  { siteMemory, terminal, platform }: CommandContext,
   slipway: Slipway,
   { slug, server, folder, versionId, files, writer }: Pulled,
 ): Promise<string[]> {
@@ -147,11 +154,11 @@ async function removeDeleted(
   // Where names do not differ in case only, the pulled file may have the name of a deleted one.
   const paths = new Set(files.map(({ path }) => path.toLowerCase()))
   const deleted = new Map(
-    before.files.filter(({ path }) => !paths.has(path.toLowerCase())).map(({ path, hash }) => [path, hash]),
+    before.files
+      .filter(({ path }) => !paths.has(path.toLowerCase()) && isWritablePath(path, platform))
+      .map(({ path, hash }) => [path, hash]),
   )
-  const present = scan(folder, { mode: 'merge', secrets: true }).files.filter(({ local }) =>
-    deleted.has(local),
-  )
+  const present = scanAll(folder).files.filter(({ local }) => deleted.has(local))
   const found = await digestAll(present)
   const removed = present.filter(({ local }, index) => found[index]!.hash === deleted.get(local))
   for (const { local } of removed) writer.remove(local)
@@ -193,6 +200,18 @@ async function* limitBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number):
   }
 }
 
+/** What is unzipped. A proxy may end a body early as if it were complete. */
+async function* withOwnErrors(unzipped: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* unzipped
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'Z_BUF_ERROR')
+      throw new SlipwayError("The server's archive ended early", { code: 'NETWORK', cause })
+    throw code?.startsWith('Z_') ? invalidTar() : cause
+  }
+}
+
 async function download(
   { terminal, retryPolicy, signal }: CommandContext,
   slipway: Slipway,
@@ -208,7 +227,7 @@ async function download(
   })
   // Its error is thrown where the bytes are read.
   unzipping.catch(() => undefined)
-  for await (const entry of readTar(limitBytes(unzipped, maxBytes))) {
+  for await (const entry of readTar(limitBytes(withOwnErrors(unzipped), maxBytes))) {
     const file = missing.get(entry.path)
     if (!file) continue
     await writer.write(file, entry)

@@ -269,19 +269,35 @@ describe('the site of this folder', () => {
   it('is downloaded by the same command after the connection was lost, but not between other files', async () => {
     const { cli } = fixture
     fixture.remember('otter')
-    serveArchive(['a.txt', 'b.txt'], { hash: sha256('x') })
+    serveArchive(['a.txt', 'b.txt', '.htaccess'], { hash: sha256('x') })
     const respond = fixture.server.intercept
     fixture.server.intercept = (call, request, response) => {
       if (!call.path.includes('/archive')) return respond(call, request, response)
       response.write(gzipSync(tarHeader('a.txt', 1)), () => response.destroy())
       return true
     }
+    let isCut = false
     const lost = await cli.run(['pull', 'copy'], keyed)
     assert.deepEqual([lost.code, /The connection to \S+ was lost/.test(lost.stderr)], [5, true], lost.stderr)
+    fixture.server.intercept = (call, request, response) => {
+      if (!call.path.includes('/archive')) return respond(call, request, response)
+      response.end(isCut ? gzipSync(tarHeader('a.txt', 1)).subarray(0, 60) : 'no gzip')
+      return true
+    }
+    for (isCut of [true, false]) {
+      const { code, stderr } = await cli.run(['pull', 'copy'], keyed)
+      assert.deepEqual(
+        [code, /archive (ended early|is incomplete)/.test(stderr)],
+        [isCut ? 5 : 6, true],
+        stderr,
+      )
+    }
     fixture.server.intercept = respond
     const rows: [files: Record<string, string>, code: number][] = [
       [{ 'a.txt': 'x' }, 0],
+      [{ '.htaccess': 'x', '.slipway-00000000-0000-4000-8000-000000000000': 'not finished' }, 0],
       [{ 'a.txt': 'other' }, 6],
+      [{ '.htaccess': 'other' }, 6],
       [{ 'a.txt': 'x', 'mine.txt': 'x' }, 6],
       [{ 'a.txt': 'x', '.env': 'x' }, 6],
       // The folder is not read further: reading this one fails.
@@ -291,7 +307,7 @@ describe('the site of this folder', () => {
       for (const [path, content] of Object.entries(files)) cli.write({ [`copy${at}/${path}`]: content })
       assert.equal((await cli.run(['pull', `copy${at}`], keyed)).code, code, JSON.stringify(files))
     }
-    assert.deepEqual(readdirSync(join(cli.cwd, 'copy0')), ['a.txt', 'b.txt'])
+    assert.deepEqual(readdirSync(join(cli.cwd, 'copy0')), ['.htaccess', 'a.txt', 'b.txt'])
   })
 
   it('is not downloaded through links, and replaces a link by the file', async () => {

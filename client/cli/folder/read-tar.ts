@@ -112,6 +112,6 @@ class ByteReader {
   }
 }
 
-function invalidTar(): RefusedError {
+export function invalidTar(): RefusedError {
   return new RefusedError("The server's archive is incomplete or invalid", 'Run the same command again.')
 }

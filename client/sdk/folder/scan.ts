@@ -9,7 +9,7 @@ import {
   STATE_FOLDER,
 } from '../../../protocol/ignore/default-rules.ts'
 import { type Exclusion, Exclusions } from '../../../protocol/ignore/exclusions.ts'
-import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
+import { type ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
 import { type NamedFile, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { NOT_UTF8 } from '../../../protocol/manifest/paths.ts'
 import { findIndexAliases } from '../../../protocol/manifest/root-document.ts'
@@ -40,6 +40,8 @@ export interface FolderScan {
 export interface ScanOptions {
   /** Private keys and other known secrets, which `.slipwayignore` cannot include. */
   secrets?: boolean | undefined
+  /** All that a site may have, whatever a publish leaves out. */
+  ignored?: boolean | undefined
   /** Files that are merged with a site, which may have the `index.html` that the folder does not have, get none. */
   mode?: 'merge' | 'replace' | undefined
 }
@@ -62,7 +64,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
     else addFile(found, realpathSync.native(root), basename(root))
     return found
   }
-  const rules = rulesFor(readIgnoreFile(top), include)
+  const rules = include.ignored ? NO_RULES : rulesFor(readIgnoreFile(top), include)
   new FolderWalker(top, rules, found).folder(top, '', [top])
   found.misnamed.sort()
   found.excluded.sort(byPath)
@@ -70,6 +72,8 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
   found.files.sort(byPath)
   return found
 }
+
+const NO_RULES = IgnoreRules.parse('')
 
 function byPath(a: { path: string }, b: { path: string }): number {
   return a.path < b.path ? -1 : 1
