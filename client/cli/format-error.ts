@@ -100,7 +100,7 @@ function exitCodeOf(error: SlipwayError): number {
   if (code === 'VERSION_CONFLICT') return EXIT_CODES.conflict
   if (code === 'FILE_CHANGED') return EXIT_CODES.failed
   if (status === 413) return EXIT_CODES.refused
-  const isUnavailable = status === 0 || status === 408 || status >= 500
+  const isUnavailable = status === 0 || status === 408 || status >= 500 || code === 'UPLOAD_EXPIRED'
   return isUnavailable || code === 'BAD_ANSWER' ? EXIT_CODES.network : EXIT_CODES.refused
 }
 
@@ -173,6 +173,8 @@ function suggestNextSteps(
         : [`List what exists: ${program} sites, ${program} versions, ${program} previews, ${program} domains`]
     case 'SITE_EXPIRED':
       return [`Publish the folder as a new site: ${program} publish`]
+    case 'UPLOAD_EXPIRED':
+      return ['Another command may be uploading the same version. Run the same command again to resume.']
     case 'UPLOADS_MISSING':
     case 'REQUEST_TIMEOUT':
     case 'UNAVAILABLE':

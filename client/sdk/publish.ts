@@ -13,7 +13,7 @@ import type {
 import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { groupIntoBundles, type PutBundle, uploadBundle } from './bundle.ts'
-import { type RetryPolicy, withRetry } from './retry.ts'
+import { type RetryOptions, type RetryPolicy, withRetry } from './retry.ts'
 import { isSlipwayError, type SlipwayError } from './slipway-error.ts'
 import { type PublishFile, type PutFile, upload } from './upload.ts'
 import { UploadTargets } from './upload-targets.ts'
@@ -276,7 +276,7 @@ class PublishRun {
   async #upload(file: PublishFile, targets: UploadTargets): Promise<void> {
     const put = this.#client.upload.bind(this.#client)
     const count = (bytes: number) => this.#advance(0, bytes)
-    await this.#uploading(async () => {
+    await this.#uploading(targets, async () => {
       const target = await targets.get(file.path)
       if (!target) return count(file.size)
       try {
@@ -296,7 +296,7 @@ class PublishRun {
     let left = files
     let bundleSize = files.length
     try {
-      await this.#uploading(async () => {
+      await this.#uploading(targets, async () => {
         while (left.length > 0) {
           const some = left.slice(0, bundleSize)
           bundleSize = Math.ceil(some.length / 2)
@@ -357,14 +357,29 @@ class PublishRun {
     return groupIntoBundles(files, maxBundleBytes).sort((a, b) => sumSizes(a) - sumSizes(b))
   }
 
-  /** Wraps uploads for a page or program that wants to keep them running. */
-  #uploading(work: () => Promise<void>): Promise<void> {
-    return this.#withRetry(work, this.#retryPolicy.maxAttempts)
+  /**
+   * Wraps uploads for a page or program that wants to keep them running. Another program that resumes the same version
+   * ends them with UPLOAD_EXPIRED: what it has sent after a pause is not missing any more.
+   */
+  #uploading(targets: UploadTargets, work: () => Promise<void>): Promise<void> {
+    let isReplaced = false
+    const attempt = async () => {
+      if (isReplaced) await targets.refresh()
+      await work().catch((error) => {
+        isReplaced = isSlipwayError(error, 'UPLOAD_EXPIRED')
+        throw error
+      })
+    }
+    const { maxAttempts } = this.#retryPolicy
+    return this.#withRetry(attempt, { maxAttempts, repeated: ['UPLOAD_EXPIRED'] })
   }
 
-  #withRetry<T>(work: () => Promise<T>, maxAttempts?: number): Promise<T> {
+  #withRetry<T>(
+    work: () => Promise<T>,
+    limits: Pick<RetryOptions, 'maxAttempts' | 'repeated'> = {},
+  ): Promise<T> {
     const { onRetry } = this.#options
-    return withRetry(work, { policy: this.#retryPolicy, maxAttempts, signal: this.#stop.signal, onRetry })
+    return withRetry(work, { ...limits, policy: this.#retryPolicy, signal: this.#stop.signal, onRetry })
   }
 }
 

@@ -22,6 +22,8 @@ export interface RetryOptions {
   policy: RetryPolicy
   /** Default 6. */
   maxAttempts?: number | undefined
+  /** Codes of other errors that are repeated, as often as a 500. */
+  repeated?: readonly string[] | undefined
   signal?: AbortSignal | undefined
   /** Called with the reason when an attempt will be repeated. */
   onRetry?: ((reason: SlipwayError) => void) | undefined
@@ -59,15 +61,16 @@ export const defaultRetryPolicy: RetryPolicy = {
  */
 export async function withRetry<T>(
   work: () => Promise<T>,
-  { policy, maxAttempts = DEFAULT_MAX_ATTEMPTS, signal, onRetry }: RetryOptions,
+  { policy, maxAttempts = DEFAULT_MAX_ATTEMPTS, repeated = [], signal, onRetry }: RetryOptions,
 ): Promise<T> {
   let serverFaults = 0
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      const pause = retryDelay(error, attempt, policy.random())
-      if (isServerFault(error)) serverFaults++
+      const isRepeated = isSlipwayError(error) && repeated.includes(error.code)
+      const pause = isRepeated || isTransient(error) ? retryDelay(error, attempt, policy.random()) : undefined
+      if (isRepeated || isServerFault(error)) serverFaults++
       if (attempt >= maxAttempts || serverFaults >= DEFAULT_MAX_ATTEMPTS || pause === undefined) throw error
       onRetry?.(error as SlipwayError)
       await policy.wait(pause, signal)
@@ -76,8 +79,7 @@ export async function withRetry<T>(
 }
 
 /** Delay after this failure in milliseconds, or undefined when it is final. */
-function retryDelay(error: unknown, attempt: number, random: number): number | undefined {
-  if (!isTransient(error)) return undefined
+function retryDelay(error: SlipwayError, attempt: number, random: number): number | undefined {
   const requestedMs = (error.retryAfterSeconds ?? 0) * 1000
   if (requestedMs > MAX_RETRY_AFTER_MS) return undefined
   const doubled = Math.min(INITIAL_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS)

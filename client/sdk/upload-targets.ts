@@ -6,7 +6,7 @@ import type {
 } from '../../protocol/api/publish.schema.ts'
 import { truncate } from '../../protocol/format.ts'
 import { isPrivateUrl } from '../../protocol/private-url.ts'
-import { SlipwayError } from './slipway-error.ts'
+import { isSlipwayError, SlipwayError } from './slipway-error.ts'
 
 /**
  * The request of an upload target, whose server may be hostile: nothing but a `Content-Type` is sent beside the bytes,
@@ -95,10 +95,20 @@ export class UploadTargets {
     return this.#bundle
   }
 
-  /** Requests the missing files. Concurrent renewals share one request. */
+  /**
+   * Requests the missing files; none are when another program has finalized the version. Concurrent renewals share one
+   * request.
+   */
   refresh(): Promise<void> {
     this.#renewal ??= this.#refresh()
-      .then(({ upload }) => this.#store(upload))
+      .then(
+        ({ upload }) => this.#store(upload),
+        (error) => {
+          if (!isSlipwayError(error, 'UPLOAD_EXPIRED')) throw error
+          this.#targets.clear()
+          this.#bundle = undefined
+        },
+      )
       .finally(() => {
         this.#renewal = undefined
       })

@@ -268,6 +268,24 @@ describe('a failed upload', () => {
       assert.deepEqual(await bundled(fixture.server.calls), count ? [10, 5, 3, 2, 1, 1] : [])
     })
 
+    it(`waits while another program sends the same files, and succeeds when that has sent or finalized them, sent ${how}`, async () => {
+      for (const isFinalized of [false, true]) {
+        let attempts = 0
+        fixture.server.reply(/_upload/, () => {
+          const site = [...fixture.server.sites.values()].at(-1)!
+          const [versionId] = site.versions.keys()
+          const { files, arrived } = site.versions.get(versionId!)!
+          if (++attempts < 3) return EXPIRED
+          for (const { path } of files) arrived.set(path, Buffer.from(''))
+          if (isFinalized) site.live = versionId
+          return EXPIRED
+        })
+        const { slug, versionId } = await fixture.publish({ files: [...many(count), ...ONE] })
+        assert.equal(fixture.server.sites.get(slug)!.live, versionId)
+      }
+      assert.deepEqual(fixture.pauses, [500, 500])
+    })
+
     it(`is not sent again when its bytes are refused, sent ${how}`, async () => {
       const files = [...many(count), { ...file('lying', 'one'), hash: '0'.repeat(64) }]
       await assert.rejects(fixture.publish({ files }), { code: 'HASH_MISMATCH', status: 400 })
