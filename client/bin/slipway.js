@@ -5,9 +5,17 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const { argv, env, stdin, stdout, stderr } = process
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 18 || (major === 18 && minor < 18)) {
+  const hint = 'Install Node.js 18.18 or later: https://nodejs.org/'
+  stderr.write(`slipway: Node.js ${process.versions.node} is too old. ${hint}\n`)
+  process.exit(1)
+}
+
 // Newer than Node 18: with a warm cache nothing is compiled again. Not in the temporary folder, where Node runs the code
 // that another user of the machine has put there. Only where it exists: Node does not return from creating it below /proc.
-const cache = process.env.NODE_COMPILE_CACHE || join(homedir(), '.cache', 'slipway')
+const cache = env.NODE_COMPILE_CACHE || join(findHome(), '.cache', 'slipway')
 if (module.enableCompileCache && isAbsolute(cache) && makeCache(cache)) module.enableCompileCache(cache)
 const { main } = await import('../dist/cli/main.js')
 
@@ -16,7 +24,6 @@ const { version } = require('../package.json')
 // Only in the package that a server serves.
 const isServed = existsSync(fileURLToPath(new URL('../server.json', import.meta.url)))
 const { server } = isServed ? require('../server.json') : {}
-const { argv, env, stdin, stdout, stderr } = process
 
 // The first signal stops gracefully; the second one immediately.
 const stop = new AbortController()
@@ -37,6 +44,15 @@ process.exitCode = await main({
   stderr,
   signal: stop.signal,
 })
+
+/** Empty for a user that the system does not know, as in a container. */
+function findHome() {
+  try {
+    return homedir()
+  } catch {
+    return ''
+  }
+}
 
 /** Whether the folder exists, or could be created. */
 function makeCache(folder) {

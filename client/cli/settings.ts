@@ -1,5 +1,5 @@
 import { homedir, userInfo } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { findNearest } from '../../protocol/nearest.ts'
 
@@ -30,7 +30,8 @@ export interface Settings {
  * `XDG_CONFIG_HOME` (XDG Base Directory Specification): the files of the working folder may be those of a stranger.
  */
 export function readSettings(env: Record<string, string | undefined>, packageServer?: string): Settings {
-  const home = [env.HOME, homedir()].find(isAbsolutePath) ?? userInfo().homedir
+  const known = [env.HOME, findFolder(homedir), findFolder(() => userInfo().homedir)]
+  const home = known.find(isAbsolutePath) ?? NO_HOME
   const configFolder = [env.XDG_CONFIG_HOME].find(isAbsolutePath) ?? join(home, '.config')
   return Object.freeze({
     server: env.SLIPWAY_URL || undefined,
@@ -44,6 +45,18 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
     isNpx: env.npm_command === 'exec',
     program: env.npm_command && packageServer !== undefined ? npxCommand(packageServer) : 'slipway',
   })
+}
+
+/** The home of a user without one, as in the list of users of Debian. */
+const NO_HOME = resolve('/nonexistent')
+
+/** Undefined for a user that the system does not know, as in a container. */
+function findFolder(find: () => string): string | undefined {
+  try {
+    return find()
+  } catch {
+    return undefined
+  }
 }
 
 const PREFIX = 'SLIPWAY_'

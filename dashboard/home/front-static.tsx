@@ -99,7 +99,7 @@ export function StaticFrontPage({
             title="Browser"
             sentence="Allow JavaScript for this page, then drop a folder, files or a ZIP on it."
           />
-          <Way title="Command line" sentence="Needs Node 18 or later." code={command(baseUrl)} />
+          <Way title="Command line" sentence="Needs Node 18.18 or later." code={command(baseUrl)} />
           <Way
             title="API"
             sentence="One request publishes a tar, tar.gz or ZIP."

@@ -10,7 +10,7 @@ export function TerminalInstructions() {
     <Panel title="With the command" lead="Run it again after a change: only changed files are uploaded.">
       <CopyBlock text={command(baseUrl)} of="the command" />
       <p class="quiet">
-        Needs Node 18 or later. <code>{installCommand(baseUrl)}</code> installs it as <code>slipway</code>.
+        Needs Node 18.18 or later. <code>{installCommand(baseUrl)}</code> installs it as <code>slipway</code>.
       </p>
     </Panel>
   )

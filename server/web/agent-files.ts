@@ -77,7 +77,7 @@ function uploadRecipe({ settings }: AgentFilesOptions): string {
 Publish a zip, tar, tar.gz or HTML file with an API key; the first line of the response is the URL of the site:
   curl -T site.zip -H 'Authorization: Bearer KEY' ${baseUrl}
 
-Get a key (Node.js 18 or later):
+Get a key (Node.js 18.18 or later):
   ${npxCommand(baseUrl)} login --print-key --key-name agent
 `
   const limit =
@@ -102,7 +102,7 @@ function frontPage({ baseUrl, branding, anonymousPublishing }: PageSettings, rec
   const key = anonymousPublishing ? '' : " -H 'Authorization: Bearer KEY'"
   return `${branding.name} publishes static sites. ${needed}
 ${recipe}
-Publish a folder (Node.js 18 or later):
+Publish a folder (Node.js 18.18 or later):
   ${npxCommand(baseUrl)} publish ./folder
 
 Publish a folder without Node.js:

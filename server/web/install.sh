@@ -6,9 +6,11 @@ package={package}
 
 # A function, so that an incompletely downloaded script does nothing.
 main() {
-  command -v node >/dev/null || fail 'Node.js is not installed. Install Node.js 18 or later: https://nodejs.org/'
-  major=$(node -p 'process.versions.node.split(".")[0]')
-  [ "$major" -ge 18 ] || fail "Node.js $(node --version) is too old. Install Node.js 18 or later: https://nodejs.org/"
+  command -v node >/dev/null || fail 'Node.js is not installed. Install Node.js 18.18 or later: https://nodejs.org/'
+  version=$(node -p process.versions.node)
+  minor=${version#*.}
+  [ "${version%%.*}" -gt 18 ] || { [ "${version%%.*}" -eq 18 ] && [ "${minor%%.*}" -ge 18 ]; } ||
+    fail "Node.js $version is too old. Install Node.js 18.18 or later: https://nodejs.org/"
   command -v npm >/dev/null || fail 'npm is not installed. Install Node.js with npm: https://nodejs.org/'
 
   prefix=$(npm prefix --global)

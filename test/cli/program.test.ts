@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -145,6 +146,23 @@ describe('the installed program', () => {
       assert.match(stderr, /Run the same command to resume/)
     })
   }
+
+  it('says that an old Node is too old, and runs for a user that the system does not know', () => {
+    const old = `Object.defineProperty(process, 'versions', { value: { node: '18.17.1' } })`
+    const unknown = `const os = require('os'); os.homedir = os.userInfo = () => { throw new Error('ENOENT') }
+      require('module').syncBuiltinESMExports()`
+    const runAfter = (code: string) => {
+      writeFileSync(join(installed, 'before.cjs'), code)
+      const args = ['-r', './before.cjs', 'bin/slipway.js', '--version']
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: installed, env: {} })
+      return `${status} ${stdout}${stderr}`
+    }
+    assert.match(
+      runAfter(old),
+      /^1 slipway: Node\.js 18\.17\.1 is too old\. Install Node\.js 18\.18 or later/,
+    )
+    assert.equal(runAfter(unknown), `0 ${version}\n`)
+  })
 
   it('fails when stdout cannot be written, and has its own result when a reader has closed its pipes', () => {
     const program = [process.execPath, join(installed, 'bin/slipway.js')]

@@ -128,7 +128,7 @@ describe('the client of a service', () => {
       mkdirSync(join(prefix, 'lib/node_modules'), { recursive: true })
       writeFileSync(join(prefix, 'bin'), '')
       const npm = `[ "$1" = prefix ] && echo '${prefix}' || printf '%s\\n' "$@"`
-      machine.usePrograms({ node: 'echo 22', npm })
+      machine.usePrograms({ node: 'echo 22.1.0', npm })
       const { code, stdout, stderr } = await machine.shell(
         `. ${await machine.download(service, '/install.sh')}`,
       )
@@ -147,8 +147,17 @@ describe('the client of a service', () => {
 
     for (const [name, programs, message] of [
       ['Node.js', {}, /^slipway: Node\.js is not installed\./],
-      ['a recent Node.js', { node: 'echo 16', npm: 'exit 9' }, /^slipway: Node\.js 16 is too old\./],
-      ['npm', { node: 'echo 18' }, /^slipway: npm is not installed\./],
+      [
+        'a Node.js of this decade',
+        { node: 'echo 16.20.2', npm: 'exit 9' },
+        /^slipway: Node\.js 16\.20\.2 is too old\./,
+      ],
+      [
+        'a recent Node.js 18',
+        { node: 'echo 18.17.1', npm: 'exit 9' },
+        /^slipway: Node\.js 18\.17\.1 is too old\./,
+      ],
+      ['npm', { node: 'echo 18.18.0' }, /^slipway: npm is not installed\./],
     ] as const) {
       it(`fails with a message without ${name}`, async () => {
         using machine = new Machine()
@@ -167,7 +176,7 @@ describe('the client of a service', () => {
       const { body } = await sendRequest(odd.port, { path: '/cli.tgz' })
       assert.ok(gunzipSync(body).includes(`\0${JSON.stringify({ server: origin })}\0`))
       using machine = new Machine()
-      machine.usePrograms({ node: 'echo 22', npm: `printf '%s\\n' "$@"`, npx: `printf '%s\\n' "$@"` })
+      machine.usePrograms({ node: 'echo 22.1.0', npm: `printf '%s\\n' "$@"`, npx: `printf '%s\\n' "$@"` })
       const installed = await machine.shell(`. ${await machine.download(odd, '/install.sh')}`)
       assert.equal(installed.code, 0, installed.stderr)
       assert.ok(installed.stdout.includes(`\n${origin}/cli.tgz\n`), installed.stdout)
