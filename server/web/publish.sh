@@ -39,7 +39,7 @@ main() {
     shift
   done
   [ -n "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
-  [ -d "$folder" ] || fail 2 "Folder not found: $folder"
+  [ -d "$folder" ] || fail 2 "Folder not found: $(printable "$folder")"
   case $folder in
   /* | ./* | ../*) ;;
   *) folder=./$folder ;;
@@ -80,7 +80,7 @@ refuse_links() {
       top=$(cd -- "$above/" && pwd -P)
       case $target in
       "${top%/}"/*) ;;
-      *) fail 2 "$path is a link to $target, which is outside the folder of the link: name that folder" ;;
+      *) fail 2 "$(printable "$path") is a link to $(printable "$target"), which is outside the folder of the link: name that folder" ;;
       esac
     fi
     path=$above
@@ -90,7 +90,7 @@ refuse_links() {
 # The data of a repository, folders of secrets and those of the system, by their names or by a link.
 refuse_private() {
   target=$(cd -- "$folder" && pwd -P)
-  case $target/ in /proc/* | /sys/*) fail 6 "Refusing to publish $folder: name the folder of your site" ;; esac
+  case $target/ in /proc/* | /sys/*) fail 6 "Refusing to publish $(printable "$folder"): name the folder of your site" ;; esac
   printf '%s/%s\n' "$folder" "$target" | tr 'A-Z/' 'a-z\n' |
     while read -r name; do
       case $name in
@@ -98,7 +98,7 @@ refuse_private() {
       {secrets}) exit 1 ;;
       {repositories}) exit 1 ;;
       esac
-    done || fail 6 "Refusing to publish $folder: name the folder of your site"
+    done || fail 6 "Refusing to publish $(printable "$folder"): name the folder of your site"
 }
 
 # A path without its final slashes.
@@ -135,12 +135,12 @@ pack() {
       node_modules) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip dependencies; fi ;;
       .*) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip hidden; fi ;;
       # GNU tar takes it for an escape sequence.
-      *\\*) fail 6 "$(printable): must not contain a backslash; separate folders with '/'" ;;
+      *\\*) fail 6 "$(printable "$name"): must not contain a backslash; separate folders with '/'" ;;
       *) set -- "$@" "./$name" ;;
       esac
     done
-    [ $# -gt 0 ] || fail 6 "No files to publish in $folder"
-    tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $folder
+    [ $# -gt 0 ] || fail 6 "No files to publish in $(printable "$folder")"
+    tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $(printable "$folder")
   Allow yourself to read all of it, with chmod"
   )
 }
@@ -148,12 +148,12 @@ pack() {
 # Lists a file or folder that is not sent.
 skip() {
   [ ! -d "$name" ] || [ -L "$name" ] || name=$name/
-  printf '%s (%s)\n' "$(printable)" "$1" >>"$work/skipped"
+  printf '%s (%s)\n' "$(printable "$name")" "$1" >>"$work/skipped"
 }
 
-# The name, which may have control characters.
+# A name, which may have control characters.
 printable() {
-  printf '%s' "$name" | LC_ALL=C tr -c '\040-\176' '?'
+  printf '%s' "$1" | LC_ALL=C tr -c '\040-\176' '?'
 }
 
 # Credentials are in a file, because other users can read the arguments of a program.

@@ -167,6 +167,20 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         2,
         /out is a link to \/usr\/share, which is outside/,
       ],
+      [
+        'a link to a folder with control characters',
+        'linked/up',
+        {},
+        2,
+        /^slipway: \.\/linked\/up is a link to \S+\/b\?\]0;x\?, which is outside/,
+      ],
+      [
+        'a missing folder with control characters',
+        './\u001b[31m',
+        {},
+        2,
+        /^slipway: Folder .+: \.\/\?\[31m\n$/,
+      ],
       ['the data of a repository', '.git', {}, 6, /^slipway: Refusing to publish \.\/\.git: name the folder/],
       ['a folder of secrets', '.AWS/cli', {}, 6, /^slipway: Refusing to publish /],
       ['a link to one', 'logs', {}, 6, /^slipway: Refusing to publish /],
@@ -193,9 +207,11 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
           'odd/a\\b.txt': 'x',
           '.git/logs/HEAD': 'x',
           '.AWS/cli/x': 'x',
+          'b\u001b]0;x\u0007/index.html': 'x',
         })
         symlinkSync('/usr/share', join(user.cwd, 'out'))
         symlinkSync('.git/logs', join(user.cwd, 'logs'))
+        symlinkSync('../b\u001b]0;x\u0007', join(user.cwd, 'linked/up'))
         if (env.SLIPWAY_KEY === 'KEY') env.SLIPWAY_KEY = await service.signIn(`other-${shell}@example.test`)
         const run = await user.publish(service, folder.split(' '), env, server)
         assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)
