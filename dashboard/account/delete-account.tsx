@@ -20,10 +20,6 @@ export function DeleteAccount({ me }: { me: Me }) {
     rememberSignedIn(null)
     showToast('Account deleted.')
   })
-  const close = () => {
-    setConfirming(false)
-    deleteAccount.clear()
-  }
   return (
     <Panel
       isDanger
@@ -41,7 +37,7 @@ export function DeleteAccount({ me }: { me: Me }) {
           verb="Delete account"
           action={deleteAccount}
           typed={{ text: me.email, name: 'your email address' }}
-          onClose={close}
+          onClose={() => setConfirming(false)}
         >
           <p>This can't be undone. It deletes:</p>
           <ul>

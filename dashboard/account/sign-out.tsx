@@ -36,12 +36,8 @@ export function useSignOut(): SigningOut {
     if (found.length > 0) ask(found)
     else void signOut()
   }
-  const close = () => {
-    ask([])
-    signOut.clear()
-  }
   const question = unsaved.length > 0 && (
-    <Confirm title="Discard unsaved settings?" verb="Sign out" action={signOut} onClose={close}>
+    <Confirm title="Discard unsaved settings?" verb="Sign out" action={signOut} onClose={() => ask([])}>
       <p>{`The settings of ${unsaved.join(', ')} aren't saved. Signing out discards the changes.`}</p>
     </Confirm>
   )

@@ -33,10 +33,7 @@ export function RemoveDomain({ record, known }: { record: DomainRecord; known: K
           title={`Remove ${domain}?`}
           verb="Remove domain"
           action={remove}
-          onClose={() => {
-            setConfirming(false)
-            remove.clear()
-          }}
+          onClose={() => setConfirming(false)}
         >
           {status === 'active' ? <WhenActive /> : <p>Remove its DNS records at your provider as well.</p>}
         </Confirm>

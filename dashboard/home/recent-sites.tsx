@@ -125,10 +125,7 @@ function DeleteUnclaimed({ site: { slug, siteUrl, claimToken } }: { site: Anonym
           title={`Delete ${host}?`}
           verb="Delete site"
           action={remove}
-          onClose={() => {
-            setConfirming(false)
-            remove.clear()
-          }}
+          onClose={() => setConfirming(false)}
         >
           <p>The site goes offline immediately and can't be restored.</p>
         </Confirm>

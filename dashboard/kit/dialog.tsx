@@ -104,8 +104,13 @@ export function Confirm({
   const [text, write] = useState('')
   const isTyped = typed === undefined || text.trim().toLowerCase() === typed.text.toLowerCase()
   const canConfirm = ready && isTyped
+  // The next dialog may be about another object.
+  const close = () => {
+    action.clear()
+    onClose()
+  }
   return (
-    <Dialog title={title} onClose={onClose} stays={action.busy}>
+    <Dialog title={title} onClose={close} stays={action.busy}>
       <form
         class="stack"
         onSubmit={(event) => {
@@ -129,7 +134,7 @@ export function Confirm({
           <Button variant={variant} busy={action.busy} disabled={!canConfirm}>
             {verb}
           </Button>
-          <Button disabled={action.busy} onClick={onClose}>
+          <Button disabled={action.busy} onClick={close}>
             Cancel
           </Button>
         </div>

@@ -40,16 +40,7 @@ export function SiteName({ site: { slug, title } }: { site: SiteDetails }) {
         isNeeded={!isAvailable}
         onUse={write}
       />
-      {isConfirming && (
-        <RenameQuestion
-          name={name}
-          action={rename}
-          onClose={() => {
-            setConfirming(false)
-            rename.clear()
-          }}
-        />
-      )}
+      {isConfirming && <RenameQuestion name={name} action={rename} onClose={() => setConfirming(false)} />}
     </fieldset>
   )
 }

@@ -156,10 +156,7 @@ function Leave({ slug }: { slug: string }) {
           title={`Leave ${slug}?`}
           verb="Leave site"
           action={leave}
-          onClose={() => {
-            setConfirming(false)
-            leave.clear()
-          }}
+          onClose={() => setConfirming(false)}
         >
           <p>You lose access to this site, unless its owner invites you again.</p>
         </Confirm>
