@@ -10,6 +10,7 @@ import {
   statSync,
   symlinkSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -215,6 +216,10 @@ it('keys are readable by their owner only, belong to one server each, and are re
   assert.equal(credentials.forget(SERVER), true)
   assert.equal(credentials.forget(SERVER), false)
   assert.equal(credentials.keyFor(SERVER), undefined)
+  for (const wrong of ['5', '[]', '{"servers":5}', '{"sealKey":5}', '{"keys":{"a":5}}']) {
+    writeFileSync(file, wrong)
+    assert.throws(() => credentials.knows(SERVER), /config\.json has values of other types/)
+  }
 })
 
 describe('the server', () => {

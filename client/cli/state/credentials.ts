@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { changePrivate, readPrivate, writePrivate } from './private-file.ts'
+import { changePrivate, invalidFile, readPrivate, writePrivate } from './private-file.ts'
 
 interface StoredKey {
   key: string
@@ -111,8 +111,24 @@ export class CredentialStore {
   }
 
   #read(): StoredKeys {
-    return (readPrivate(this.#file) ?? {}) as StoredKeys
+    const stored = readPrivate(this.#file) ?? {}
+    if (!isStoredKeys(stored)) throw invalidFile(this.#file, 'has values of other types')
+    return stored
   }
+}
+
+function isStoredKeys(value: unknown): value is StoredKeys {
+  if (!isTable(value)) return false
+  const { server, sealKey, servers = [], keys = {}, attempts = {} } = value
+  return (
+    [server, sealKey].every((one) => one === undefined || typeof one === 'string') &&
+    Array.isArray(servers) &&
+    [keys, attempts].every((table) => isTable(table) && Object.values(table).every(isTable))
+  )
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function sealWith(key: string, server: string, slug: string): string {
