@@ -36,8 +36,7 @@ export interface Invocation extends Streams {
 /** Runs one command and returns the exit code: 0, or one of `EXIT_CODES`. */
 export async function main(invocation: Invocation): Promise<number> {
   const settings = readSettings(invocation.env, invocation.packageServer)
-  const { color } = settings
-  const terminal = new Terminal(invocation, { color, signal: invocation.signal })
+  const terminal = new Terminal(invocation, { ...settings, signal: invocation.signal })
   const proxyFor = proxyFromEnvironment(invocation.env)
   const transport = nodeTransport({ proxyFor })
   const retryPolicy = invocation.retryPolicy ?? defaultRetryPolicy

@@ -17,6 +17,8 @@ export interface Settings {
   keysFile: string
   home: string
   color: boolean
+  /** Whether a terminal can replace a line, which one of `TERM=dumb` cannot. */
+  redraws: boolean
   /** The server that this program was downloaded from. */
   packageServer: string | undefined
   /** Whether npx runs the program, so that the command names that server. */
@@ -41,6 +43,7 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
     keysFile: join(configFolder, 'slipway', 'config.json'),
     home,
     color: !env.NO_COLOR && env.TERM !== 'dumb',
+    redraws: env.TERM !== 'dumb',
     packageServer,
     isNpx: env.npm_command === 'exec',
     program: env.npm_command && packageServer !== undefined ? npxCommand(packageServer) : 'slipway',

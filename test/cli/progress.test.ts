@@ -64,6 +64,17 @@ describe('external text on a terminal', () => {
     assert.deepEqual(answers, ['1', 'sesame', '2'])
   })
 
+  it('is not awaited after a signal', async () => {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+    const stop = new AbortController()
+    const terminal = new Terminal(streams, { color: false, signal: stop.signal })
+    for (const method of ['promptSecret', 'prompt'] as const) {
+      const answer = terminal[method]('?')
+      stop.abort()
+      await assert.rejects(answer, { name: 'AbortError' })
+    }
+  })
+
   const green = (mark: string) => `\u001b[32m${mark}\u001b[39m`
   const red = (mark: string) => `\u001b[31m${mark}\u001b[39m`
   const printed: [method: keyof Terminal, output: string][] = [
@@ -159,7 +170,17 @@ describe('progress', () => {
     assert.ok(bar.output().endsWith('\r\u001b[KNothing answers. Retrying…'))
   })
 
-  function display(isTTY: boolean) {
+  it('is no line that is replaced on a terminal that cannot', () => {
+    const { view, at, output } = display(true, false)
+    for (const time of [0, 6_000]) {
+      at(time)
+      view.show({ files: 2, filesDone: 1, bytes: 2, bytesDone: 1 })
+    }
+    assert.ok(!/\r/.test(output()), output())
+    assert.match(output(), /1 of 2/)
+  })
+
+  function display(isTTY: boolean, redraws = true) {
     let now = 0
     const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY, columns: 100 })
     let output = ''
@@ -167,7 +188,7 @@ describe('progress', () => {
       output += text
     })
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr }
-    const terminal = new Terminal(streams, { color: false, signal: new AbortController().signal })
+    const terminal = new Terminal(streams, { color: false, redraws, signal: new AbortController().signal })
     const view = new ProgressView(terminal, 'Uploading', () => now)
     const at = (time: number) => {
       now = time

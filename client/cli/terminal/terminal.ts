@@ -29,12 +29,16 @@ export class Terminal {
   #lines: { reader: Interface; next: () => Promise<IteratorResult<string>> } | undefined
   #drawn = false
 
-  constructor(streams: Streams, { color, signal }: { color: boolean; signal: AbortSignal }) {
+  constructor(
+    streams: Streams,
+    { color, redraws = true, signal }: { color: boolean; redraws?: boolean; signal: AbortSignal },
+  ) {
     this.#streams = streams
     this.#signal = signal
-    this.live = streams.stderr.isTTY === true
-    this.interactive = this.live && streams.stdin.isTTY === true
-    this.#color = color && this.live
+    const isTerminal = streams.stderr.isTTY === true
+    this.live = isTerminal && redraws
+    this.interactive = isTerminal && streams.stdin.isTTY === true
+    this.#color = color && isTerminal
   }
 
   get width(): number {
@@ -107,13 +111,16 @@ export class Terminal {
     const { stdin, stderr } = this.#streams
     const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
     const reader = createInterface({ input: stdin, output: discard, terminal: stdin.isTTY === true })
+    const abort = () => reader.close()
+    this.#signal.addEventListener('abort', abort)
     try {
       return await new Promise((resolve, reject) => {
         reader.once('line', resolve)
         reader.once('SIGINT', () => reject(new InterruptedError('Interrupted')))
-        reader.once('close', () => reject(new CliError('No input')))
+        reader.once('close', () => reject(this.#signal.reason ?? new CliError('No input')))
       })
     } finally {
+      this.#signal.removeEventListener('abort', abort)
       reader.close()
       stderr.write('\n')
     }
@@ -142,6 +149,7 @@ export class Terminal {
   }
 
   #ask(question: string): void {
+    this.#signal.throwIfAborted()
     this.#wipe()
     this.#streams.stderr.write(`${stripControlChars(question)} `)
   }
