@@ -27,6 +27,8 @@ const MIN_INTERVAL_MS = 200
 /** Pause after a failed publish, without a Retry-After. */
 const RETRY_MS = 2000
 
+const NEXT_CHANGE = 'Publishing again after the next change'
+
 /** Failures after which the whole folder is published: what the changes were made on is no longer there. */
 const OUTDATED_CODES = ['VALIDATION_ERROR', 'VERSION_CONFLICT', 'SITE_PENDING', 'UPLOADS_MISSING'] as const
 
@@ -55,11 +57,12 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
   const { folder } = options.plan
   using watcher = new FolderWatcher({ platform, signal })
   const published = new PublishedFiles(options.first)
+  const failures = new FailureReport(work, options.plan)
   terminal.printNote(`Watching ${folder}. Ctrl-C stops.`)
   let isDue = true
   while (isDue || (await watcher.next())) {
     isDue = false
-    const found = await scanPublishable(work, options.plan)
+    const found = await scanPublishable(work, options.plan, failures)
     if (found === undefined) return
     const startedAt = performance.now()
     isDue = watcher.watch(found.folders)
@@ -71,13 +74,15 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
         published.apply(change, done.versionId)
         rememberLive(work, options.plan, done, true)
         report(work, change, done, startedAt)
+        failures.clear()
       }
       isDue ||= published.hasEmptied
     } catch (error) {
       if (signal.aborted) return
       isDue = isSlipwayError(error, ...OUTDATED_CODES)
-        ? recognizeOwn(work, options, published, error) || (await publishAgain(work, options, published))
-        : isVanishedFile(error, folder) || (await reportFailure(work, error, options.plan))
+        ? recognizeOwn(work, options, published, error) ||
+          (await publishAgain(work, options, published, failures))
+        : isVanishedFile(error, folder) || (await failures.report(error))
       if (!isDue) published.refuse()
     }
     await pause(work, Math.max(0, MIN_INTERVAL_MS - (performance.now() - startedAt)))
@@ -86,7 +91,11 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
 }
 
 /** Repeats a scan that fails, as the watchers of a deleted folder report no change. Undefined when the signal aborts. */
-async function scanPublishable(work: CommandContext, plan: PublishPlan): Promise<FolderScan | undefined> {
+async function scanPublishable(
+  work: CommandContext,
+  plan: PublishPlan,
+  failures: FailureReport,
+): Promise<FolderScan | undefined> {
   let reported: string | undefined
   while (!work.signal.aborted) {
     try {
@@ -94,7 +103,7 @@ async function scanPublishable(work: CommandContext, plan: PublishPlan): Promise
     } catch (error) {
       const isVanished = isVanishedFile(error, plan.folder)
       const { message } = describeError(error, work)
-      if (!isVanished && message !== reported) await reportFailure(work, error, plan)
+      if (!isVanished && message !== reported) await failures.report(error)
       if (!isVanished) reported = message
       await pause(work, isVanished ? MIN_INTERVAL_MS : RETRY_MS)
     }
@@ -259,16 +268,18 @@ function recognizeOwn(
 /** Publishes the whole folder; returns whether changes have to be published again. Rejects with a ConflictError. */
 async function publishAgain(
   work: CommandContext,
-  { plan, publishAll }: WatchOptions,
+  { publishAll }: WatchOptions,
   published: PublishedFiles,
+  failures: FailureReport,
 ): Promise<boolean> {
   try {
     published.replace(await publishAll(published.versionId))
+    failures.clear()
     work.terminal.printDone('Published the whole folder')
     return false
   } catch (error) {
     if (error instanceof ConflictError) throw error
-    return reportFailure(work, error, plan)
+    return failures.report(error)
   }
 }
 
@@ -294,28 +305,42 @@ function report(
   printWarnings(terminal, published)
 }
 
-/** Prints a failure. Returns true after a pause, if the same may succeed; false if another change must come first. */
-async function reportFailure(
-  work: CommandContext,
-  error: unknown,
-  { server, key }: PublishPlan,
-): Promise<boolean> {
-  const { terminal } = work
-  const caller = { hasKey: key !== undefined, login: loginCommand(work, server) }
-  const { message, hints } = describeError(error, work, caller)
-  terminal.printError(message)
-  for (const hint of hints) terminal.printNote(`  ${hint}`)
-  if (!mayPass(error) && !isSlipwayError(error, ...FILE_CHANGED_CODES)) {
-    terminal.printNote('  Publishing again after the next change')
-    return false
+/** Prints failures; one that is repeated without a change only once, until a publish succeeds or another one comes. */
+class FailureReport {
+  readonly #work: CommandContext
+  readonly #plan: PublishPlan
+  #printed: string | undefined
+
+  constructor(work: CommandContext, plan: PublishPlan) {
+    this.#work = work
+    this.#plan = plan
   }
-  const { retryAfterSeconds: given } = error
-  // Limits are of an hour; a timer has a maximum.
-  const retryAfterSeconds = given === undefined ? undefined : Math.min(given, HOUR_SECONDS)
-  if (retryAfterSeconds !== undefined)
-    terminal.printNote(`  Publishing again in ${formatDuration(retryAfterSeconds)}`)
-  await pause(work, retryAfterSeconds === undefined ? RETRY_MS : retryAfterSeconds * 1000)
-  return true
+
+  /** Returns true after a pause, if the same may succeed; false if another change must come first. */
+  async report(error: unknown): Promise<boolean> {
+    const { server, key } = this.#plan
+    const caller = { hasKey: key !== undefined, login: loginCommand(this.#work, server) }
+    const { message, hints } = describeError(error, this.#work, caller)
+    const mayRepeat = mayPass(error) || isSlipwayError(error, ...FILE_CHANGED_CODES)
+    const given = mayRepeat ? error.retryAfterSeconds : undefined
+    // Limits are of an hour; a timer has a maximum.
+    const seconds = given === undefined ? undefined : Math.min(given, HOUR_SECONDS)
+    const next = seconds === undefined ? [] : [`Publishing again in ${formatDuration(seconds)}`]
+    const isKnown = mayRepeat && message === this.#printed
+    if (!isKnown) this.#print(message, [...hints, ...(mayRepeat ? next : [NEXT_CHANGE])])
+    if (mayRepeat) await pause(this.#work, seconds === undefined ? RETRY_MS : seconds * 1000)
+    return mayRepeat
+  }
+
+  clear(): void {
+    this.#printed = undefined
+  }
+
+  #print(message: string, hints: string[]): void {
+    this.#printed = message
+    this.#work.terminal.printError(message)
+    for (const hint of hints) this.#work.terminal.printNote(`  ${hint}`)
+  }
 }
 
 async function pause({ retryPolicy, signal }: CommandContext, milliseconds: number): Promise<void> {

@@ -360,6 +360,21 @@ describe('a folder that is watched', () => {
     })
   }
 
+  it('names a failure once while it lasts, and publishes the change after it', async () => {
+    using fixture = start(FILES)
+    await using proxy = await TcpProxy.open(fixture.service.port)
+    using watched = await watchAs('owner', proxy.port)
+    const { cli, until, end } = watched
+    let attempts = 0
+    proxy.onBytes = (_direction, _bytes, connection) => {
+      if (++attempts < 20) connection.cut()
+    }
+    cli.write({ 'site/index.html': 'changed' })
+    await until(/1 file changed/)
+    const { stderr } = await end()
+    assert.equal(stderr.match(/Error: /g)?.length, 1, stderr)
+  })
+
   type Conflict = [name: string, args: string[], change: Record<string, string | undefined>]
   const conflicts: Conflict[] = [
     ['live version', [], { 'index.html': 'mine' }],
