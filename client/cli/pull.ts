@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -10,7 +10,7 @@ import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
-import { type FolderScan, linkTarget, scan } from '../sdk/folder/scan.ts'
+import { type FoundFile, linkTarget, realPathOrUndefined, scan } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
@@ -101,7 +101,8 @@ async function assertReplaceable(folder: string, files: readonly FileEntry[]): P
   // Before the whole tree is read, which may be that of a home folder.
   const topNames = new Set([STATE_FOLDER, ...files.map(({ path }) => path.split('/', 1)[0]!)])
   if (names.some((name) => !topNames.has(name) && !isUnfinished(name))) throw refusal
-  const found = scanAll(folder)
+  // Also what a publish leaves out by default, which the site may have by a rule of its publisher.
+  const found = scan(folder, { mode: 'merge', ignored: true })
   const written = found.files.filter(({ local }) => !isUnfinished(local))
   const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
   const isPulled =
@@ -109,11 +110,6 @@ async function assertReplaceable(folder: string, files: readonly FileEntry[]): P
     written.every(({ local }) => hashes.has(local)) &&
     (await digestAll(written)).every(({ hash }, index) => hash === hashes.get(written[index]!.local))
   if (!isPulled) throw refusal
-}
-
-/** Also what a publish leaves out by default, which the site may have by a rule of its publisher. */
-function scanAll(folder: string): FolderScan {
-  return scan(folder, { mode: 'merge', ignored: true })
 }
 
 /** The folder of the site would have its files twice. */
@@ -158,7 +154,7 @@ async function removeDeleted(
       .filter(({ path }) => !paths.has(path.toLowerCase()) && isWritablePath(path, platform))
       .map(({ path, hash }) => [path, hash]),
   )
-  const present = scanAll(folder).files.filter(({ local }) => deleted.has(local))
+  const present = [...deleted.keys()].flatMap((path) => findFile(folder, path) ?? [])
   const found = await digestAll(present)
   const removed = present.filter(({ local }, index) => found[index]!.hash === deleted.get(local))
   for (const { local } of removed) writer.remove(local)
@@ -166,6 +162,13 @@ async function removeDeleted(
   if (kept.length === 0) siteMemory.setLiveVersion(slug, server, versionId)
   else terminal.printNote(`Not in the live version, but changed here: ${listPaths(kept, false)}`)
   return removed.map(({ local }) => local)
+}
+
+/** A regular file of the folder that is not behind a link. */
+function findFile(folder: string, path: string): FoundFile | undefined {
+  const source = join(realpathSync.native(folder), path)
+  if (realPathOrUndefined(source) !== source || !statSync(source).isFile()) return undefined
+  return { path, local: path, source, size: statSync(source).size }
 }
 
 interface Download {

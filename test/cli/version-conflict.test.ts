@@ -123,24 +123,25 @@ describe('publish after another version went live', () => {
   })
 
   it('removes what that version deleted after a pull into the folder, unless it was changed here', async () => {
-    for (const old of ['old', 'changed here']) {
-      using site = start({ 'index.html': 'home', 'old.txt': 'old' })
+    for (const [name, old] of [
+      ['old.txt', 'old'],
+      ['.old', 'old'],
+      ['old.txt', 'changed here'],
+    ] as const) {
+      using site = start({ 'index.html': 'home', '.slipwayignore': '!.old', [name]: 'old' })
       const { cli } = site
       const client = await site.signIn()
       const slug = slugOf((await cli.run(['publish', '.'])).stdout)
       site.pass()
       await publishElsewhere(client, slug, [['index.html', 'theirs']])
-      cli.write({ 'mine.html': 'mine', 'old.txt': old })
+      cli.write({ 'mine.html': 'mine', [name]: old })
       const conflict = await cli.run(['publish'])
       assert.deepEqual([conflict.code, conflict.stderr.includes(`pull ../${slug}\n`)], [7, true])
       const within = await cli.run(['pull'])
       assert.deepEqual([within.code, within.stderr.includes('pull . --force\n')], [2, true])
       const pulled = JSON.parse((await cli.run(['pull', '.', '--force', '--json'])).stdout)
       const isKept = old !== 'old'
-      assert.deepEqual(
-        [pulled.removed, existsSync(join(cli.cwd, 'old.txt'))],
-        [isKept ? [] : ['old.txt'], isKept],
-      )
+      assert.deepEqual([pulled.removed, existsSync(join(cli.cwd, name))], [isKept ? [] : [name], isKept])
       assert.equal((await cli.run(['publish', '--replace'])).code, isKept ? 7 : 0)
     }
   })
