@@ -264,6 +264,16 @@ describe('the site of this folder', () => {
     }
     serveArchive(['fine.txt'], { members: 10_000 })
     assert.match((await fixture.cli.run(['pull', 'copy', '--force'], keyed)).stderr, /longer than the files/)
+    const deleted = ['.git/config', 'old.txt']
+    for (const path of deleted) fixture.cli.write({ [`otter/${path}`]: 'x' })
+    fixture.responses[`${VERSIONS}/v0`] = {
+      files: deleted.map((path) => ({ path, size: 1, hash: sha256('x') })),
+    }
+    fixture.cli.siteMemory.setLiveVersion('otter', fixture.server.url, 'v0')
+    serveArchive(['fine.txt'])
+    const within = await fixture.cli.run(['pull', 'otter', '--force'], keyed)
+    const found = readdirSync(join(fixture.cli.cwd, 'otter'), { recursive: true }).sort()
+    assert.deepEqual(found, ['.git', '.git/config', 'fine.txt'], within.stderr)
   })
 
   it('is downloaded by the same command after the connection was lost, but not between other files', async () => {
