@@ -41,10 +41,9 @@ export async function cspReports(
 function reported(body: unknown): Record<string, unknown> {
   const report = parseJsonObject(String(body))?.['csp-report'] as Record<string, unknown> | null | undefined
   if (!report) return { unreadable: true }
-  const fields = FIELDS.map((name) => [name, report[name]] as const).filter(
-    ([, value]) => typeof value === 'string',
-  )
-  return Object.fromEntries(
-    fields.map(([name, value]) => [name, truncate(String(value).split('?', 1)[0]!, MAX_FIELD_LENGTH)]),
-  )
+  const fields = FIELDS.flatMap((name) => {
+    const value = report[name]
+    return typeof value === 'string' ? [[name, truncate(value.split('?', 1)[0]!, MAX_FIELD_LENGTH)]] : []
+  })
+  return Object.fromEntries(fields)
 }
