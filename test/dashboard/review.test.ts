@@ -283,14 +283,14 @@ test(
 )
 
 test(
-  'a comment on selected words has them as they were written, also across elements and where a style changes them',
+  'a comment on selected words has them as they were written, also across elements, where a style changes them and after emoji',
   requiresBrowser,
   async () => {
     const { owner } = await web.asOwner()
     const { review, slug, link } = await startReview(owner)
     const html = PAGE('Order').replace(
       '<p>Bread',
-      '<ul style="text-transform:uppercase"><li>Rye</li><li>Oats</li></ul><p>Bread',
+      `${'🐑'.repeat(99)}<ul style="text-transform:uppercase"><li>Rye</li><li>Oats</li></ul><p>Bread`,
     )
     await owner.client.publish({ slug, files: toFiles({ 'index.html': html }), preview: 'spring' })
     const { page } = await openAsGuest(link)
@@ -305,7 +305,8 @@ test(
     await page.getByRole('button', { name: 'Add comment' }).click()
     await page.getByText('Which?').waitFor()
     const [{ place }] = (await review.get()).threads as [ReviewThread]
-    assert.deepEqual([place.text, place.before, place.after.slice(0, 8)], ['yeOat', 'BakeryR', 'sBread a'])
+    const before = `${'🐑'.repeat(49)}R`
+    assert.deepEqual([place.text, place.before, place.after.slice(0, 8)], ['yeOat', before, 'sBread a'])
   },
 )
 
