@@ -119,7 +119,10 @@ export async function publishToSite(
     return done
   } catch (error) {
     if (isSlipwayError(error, 'NAME_TAKEN') && plan.create)
-      throw new NameTakenError(error.message, 'Choose another name with --site.')
+      throw new NameTakenError(
+        error.message,
+        'Choose another name with --site. To update a site that is shared with you, leave --create out.',
+      )
     if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
       throw new NameTakenError(error.message, ...(await suggestName(work, plan, name)))
     if (isSlipwayError(error, 'NOT_FOUND') && slug !== undefined && !isInTrash(error)) {

@@ -176,7 +176,7 @@ export const ERROR_CODES = {
   NAME_TAKEN: {
     status: 409,
     meaning: 'Another site has or had the name, or another API key of the account has it.',
-    hint: 'Choose another name. GET /api/v1/names/{name} returns whether a name is available.',
+    hint: 'Choose another name. GET /api/v1/names/{name} returns whether a name is available. Update a site that is shared with you by its slug.',
   },
   VERSION_LIVE: {
     status: 409,

@@ -107,9 +107,9 @@ export async function findByName(
   // Each row says where the site is now: two reads of which a rename came between would miss it.
   while (site && site.renamedTo !== null) site = await queries.sites.find(site.renamedTo)
   if (!site || isReusable(site, account.id)) return undefined
-  const isLost = isRetired(site) && !isInTrash(site)
-  if (isLost || !(await findRole(queries, site, account))) throw nameTaken(name)
-  if (site.ownerId !== account.id) throw nameTaken(name, SHARED_HINT)
+  if ((isRetired(site) && !isInTrash(site)) || !(await findRole(queries, site, account)))
+    throw nameTaken(name)
+  if (site.ownerId !== account.id) throw nameTaken(name, ' by a site that another account shares with you')
   if (isExpired(site, now) && !isInTrash(site)) throw nameExpired(name)
   return site
 }
@@ -182,11 +182,8 @@ async function assertBelowDailyLimit(tx: WriteTransaction, account: Account, now
   })
 }
 
-const SHARED_HINT =
-  'Another account shares the site with you. Update it with PUT /api/v1/publish/{slug}, or slipway publish --site without --create.'
-
-function nameTaken(name: string, hint?: string): ApiError {
-  return new ApiError('NAME_TAKEN', `The name '${name}' is taken`, { hint })
+function nameTaken(name: string, by = ''): ApiError {
+  return new ApiError('NAME_TAKEN', `The name '${name}' is taken${by}`)
 }
 
 function nameExpired(name: string): ApiError {

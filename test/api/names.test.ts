@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Slipway } from '../../client/sdk/slipway.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { NamePolicy } from '../../server/sites/names.ts'
@@ -195,12 +196,15 @@ describe('a publish by name', () => {
       }
     })
 
-  test('of a site that is shared with the account is refused, with the way to update it', async () => {
+  test('of a site that is shared with the account is refused, and the message says so', async () => {
     const name = fresh()
     await named(name)
     await owner.client.addCollaborator(name, other.email)
-    const refusal = await expectFailure(api.publish(other.client, page, { name, update: true }), 'NAME_TAKEN')
-    assert.match(refusal.hint!, /shares the site with you\. Update it with PUT/)
+    const refuse = (client: Slipway) =>
+      expectFailure(api.publish(client, page, { name, update: true }), 'NAME_TAKEN')
+    assert.doesNotMatch((await refuse((await api.account()).client)).message, /shares/)
+    const refusal = await refuse(other.client)
+    assert.match(refusal.message, /is taken by a site that another account shares with you/)
     await other.client.publish({ files: toFiles(page), slug: name })
   })
 

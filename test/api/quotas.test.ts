@@ -260,7 +260,6 @@ describe('what an account holds', () => {
     const ways: Record<string, (account: Account, contents: Contents, slug: string) => Promise<unknown>> = {
       'a manifest': ({ client }, contents, slug) => api.publish(client, contents, { slug }),
       'a merge': ({ client }, contents, slug) => api.publish(client, contents, { slug, merge: true }),
-      'by name': ({ client }, contents, name) => api.publish(client, contents, { name, update: true }),
       contents: async ({ request }, contents, slug) => {
         const files = Object.entries(contents).map(([path, content]) => ({ path, content }))
         const { status, json } = await request('PUT', `/api/v1/publish/${slug}`, { json: { files } })

@@ -94,7 +94,8 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
     'Pass the files as path, size, contentType and hash, without their contents, to get upload targets; the message has the limit.',
   VERSION_CONFLICT:
     'Compare with details.live. To publish on top of it, pass its versionId as baseVersionId; to overwrite it, leave baseVersionId out.',
-  NAME_TAKEN: 'Choose another name, or leave name out to get a generated one.',
+  NAME_TAKEN:
+    'Choose another name, or leave name out to get a generated one. Pass a site that is shared with you as slug.',
   DOMAIN_TAKEN: 'The domain belongs to another site. Remove it there first, or choose another domain.',
   RATE_LIMITED:
     'Wait until the time in the message; without an account, signing in raises the limit. Published sites stay online.',
