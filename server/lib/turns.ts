@@ -8,6 +8,7 @@ interface Turn {
   ended: Promise<void>
   /** Resolves when the end is not known: those behind it need not wait. */
   stuck: Promise<void>
+  hasEnded: boolean
   count: number
 }
 
@@ -25,33 +26,20 @@ export class Turns {
     { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
     work: (extend: (until: Promise<void>) => void) => Promise<T>,
   ): Promise<T> {
-    const previous = keys.map((key) => this.#last.get(key))
-    const before = previous.filter((turn) => turn !== undefined)
+    const before = keys.flatMap((key) => this.#last.get(key) ?? [])
     if (before.some(({ count }) => count >= MAX_WAITING)) throw overloaded()
-    const stuck = Promise.withResolvers<void>()
-    const ends = keys.map((key, index) => {
-      const { promise: ended, resolve } = Promise.withResolvers<void>()
-      this.#last.set(key, { ended, stuck: stuck.promise, count: (previous[index]?.count ?? 0) + 1 })
-      return () => {
-        resolve()
-        this.#end(key, ended)
-      }
-    })
+    const own = keys.map((key) => this.#begin(key))
     if (before.length > 0) {
-      let hasCome = false
       const come = Promise.all(before.map((turn) => turn.ended))
-      const comes = come.then(() => {
-        hasCome = true
-      })
-      const { promise: aborted, resolve: abort } = Promise.withResolvers<void>()
-      const onAbort = () => abort()
-      signal?.addEventListener('abort', onAbort)
-      await settlesWithin(timeoutMs, Promise.race([comes, aborted, ...before.map((turn) => turn.stuck)]))
-      signal?.removeEventListener('abort', onAbort)
-      if (!hasCome) {
-        stuck.resolve()
+      const { promise: aborted, resolve: abort } = Promise.withResolvers<unknown>()
+      signal?.addEventListener('abort', abort)
+      await settlesWithin(timeoutMs, Promise.race([come, aborted, ...before.map((turn) => turn.stuck)]))
+      signal?.removeEventListener('abort', abort)
+      if (!before.every(({ hasEnded }) => hasEnded)) {
         // Work with one of the keys only does not wait for that of the others.
-        for (const [index, end] of ends.entries()) void Promise.resolve(previous[index]?.ended).then(end)
+        for (const { previous, end, endAfter } of own)
+          if (!previous || previous.hasEnded) end()
+          else endAfter(previous.ended)
         throw signal?.aborted ? signal.reason : overloaded()
       }
     }
@@ -61,16 +49,29 @@ export class Turns {
         extension = until
       })
     } finally {
-      const end = () => ends.map((one) => one())
-      if (extension) stuck.resolve()
-      if (extension) void extension.then(end)
-      else end()
+      for (const { end, endAfter } of own)
+        if (extension) endAfter(extension)
+        else end()
     }
   }
 
-  #end(key: string, ended: Promise<void>): void {
-    const last = this.#last.get(key)!
-    if (last.ended === ended) this.#last.delete(key)
-    else last.count--
+  #begin(key: string) {
+    const previous = this.#last.get(key)
+    const [ended, stuck] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const count = (previous?.count ?? 0) + 1
+    const turn: Turn = { ended: ended.promise, stuck: stuck.promise, hasEnded: false, count }
+    this.#last.set(key, turn)
+    const end = () => {
+      turn.hasEnded = true
+      ended.resolve()
+      const last = this.#last.get(key)!
+      if (last === turn) this.#last.delete(key)
+      else last.count--
+    }
+    const endAfter = (until: Promise<void>) => {
+      stuck.resolve()
+      void until.then(end)
+    }
+    return { previous, end, endAfter }
   }
 }

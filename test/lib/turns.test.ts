@@ -8,8 +8,10 @@ test('work that is refused because one of its keys is not free holds none of the
   const run = (keys: string[], timeoutMs = 2 ** 30) => turns.run(keys, { timeoutMs }, async () => keys)
   const holder = turns.run(['a'], { timeoutMs: 0 }, () => held.promise)
   const before = run(['c', 'a'])
-  await assert.rejects(run(['a', 'b', 'c'], 0), { code: 'UNAVAILABLE' })
-  assert.deepEqual(await run(['b']), ['b'])
+  const refused = assert.rejects(run(['a', 'b', 'c'], 0), { code: 'UNAVAILABLE' })
+  const behind = run(['b'])
+  await refused
+  assert.deepEqual([await behind, await run(['b'])], [['b'], ['b']])
   for (const key of ['a', 'c']) await assert.rejects(run([key], 0), { code: 'UNAVAILABLE' })
   held.resolve()
   await holder
