@@ -12,17 +12,19 @@ const MIN_NODE = 26
 if (Number.parseInt(process.versions.node, 10) >= MIN_NODE) {
   // Not in the temporary folder, where Node runs the code that another user of the machine has put there. Node has a cache
   // already where NODE_COMPILE_CACHE names one.
-  const cache = join(homedir(), '.cache', 'slipway-server')
-  if (module.getCompileCacheDir() === undefined && isAbsolute(cache)) await enableCache(cache)
-  await import('../main.ts')
+  if (module.getCompileCacheDir() === undefined) await enableCache()
+  await import('../main.ts').catch(explainMissingBuild)
 } else await startOnPinnedNode()
 
 /**
  * Where the folder can be created: Node does not return from creating it below /proc. Without the cache, the first module
  * of TypeScript loads the compiler, which takes a quarter of the start and 15 MB.
  */
-async function enableCache(folder) {
+async function enableCache() {
   try {
+    // Fails for a user that the system does not know, as in a container.
+    const folder = join(homedir(), '.cache', 'slipway-server')
+    if (!isAbsolute(folder)) return
     if (!existsSync(folder)) {
       const { makeFolder } = await import('../lib/make-folder.ts')
       makeFolder(folder, 0o700)
@@ -31,6 +33,13 @@ async function enableCache(folder) {
   } catch {
     // A start without a cache takes longer.
   }
+}
+
+/** In a clone in which nothing was built yet, since what the build makes is loaded at a start. */
+function explainMissingBuild(error) {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes('/dist/')) throw error
+  process.stderr.write('slipway-server: it is not built. Run npm run build in the folder of the clone.\n')
+  process.exitCode = 1
 }
 
 /** Runs the same command on the Node that `npm install` installs, or prints why it cannot. */
