@@ -170,7 +170,7 @@ function print(work: CommandContext, options: OptionValues, review: Review): voi
     const words = place.text && `${before}"${place.text}"${after}  `
     terminal.print(`  ${words}${place.selector}`)
     for (const { author, text, createdAt } of comments) {
-      const [first, ...others] = text.split('\n')
+      const [first, ...others] = text.split(/\r?\n/)
       terminal.print(`  ${author.name} (${author.role}), ${formatLocalTime(createdAt, now)}: ${first}`)
       for (const line of others) terminal.print(`    ${line}`)
     }

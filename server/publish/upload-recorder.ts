@@ -58,7 +58,7 @@ export class UploadRecorder extends Component<UploadRecorderParts> {
       const uploads = takeFirst(queue)
       try {
         const recorded = await this.#record(uploads)
-        // A client that repeats an upload waits for the deletion of the first one; others do not.
+        // A client that repeats an upload waits for the deletion of the first one; what comes later does not.
         void this.#delete(recorded.discarded).then(() => settle(uploads, recorded))
       } catch (error) {
         for (const { reject } of uploads) reject(error)
