@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -10,7 +10,7 @@ import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
-import { type FoundFile, linkTarget, realPathOrUndefined, scan } from '../sdk/folder/scan.ts'
+import { linkTarget, scan } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
@@ -140,7 +140,7 @@ async function removeDeleted(
   { slug, server, folder, versionId, files, writer }: Pulled,
 ): Promise<string[]> {
   const seen = siteMemory.find(folder, server)?.liveVersionId ?? versionId
-  const before = await unlessMissing(slipway.version(slug, seen))
+  const before = seen === versionId ? { files } : await unlessMissing(slipway.version(slug, seen))
   if (!before) {
     terminal.printNote(
       'The version that was published here last is no longer kept: files that were deleted since then stay. Compare the folder, then publish with --overwrite.',
@@ -154,7 +154,10 @@ async function removeDeleted(
       .filter(({ path }) => !paths.has(path.toLowerCase()) && isWritablePath(path, platform))
       .map(({ path, hash }) => [path, hash]),
   )
-  const present = [...deleted.keys()].flatMap((path) => findFile(folder, path) ?? [])
+  // What the rules of the folder leave out does not come back with a publish.
+  const present = scan(folder, { mode: 'merge', secrets: true }).files.filter(({ local }) =>
+    deleted.has(local),
+  )
   const found = await digestAll(present)
   const removed = present.filter(({ local }, index) => found[index]!.hash === deleted.get(local))
   for (const { local } of removed) writer.remove(local)
@@ -162,13 +165,6 @@ async function removeDeleted(
   if (kept.length === 0) siteMemory.setLiveVersion(slug, server, versionId)
   else terminal.printNote(`Not in the live version, but changed here: ${listPaths(kept, false)}`)
   return removed.map(({ local }) => local)
-}
-
-/** A regular file of the folder that is not behind a link. */
-function findFile(folder: string, path: string): FoundFile | undefined {
-  const source = join(realpathSync.native(folder), path)
-  if (realPathOrUndefined(source) !== source || !statSync(source).isFile()) return undefined
-  return { path, local: path, source, size: statSync(source).size }
 }
 
 interface Download {

@@ -122,11 +122,12 @@ describe('publish after another version went live', () => {
     assert.equal(await site.read('more.txt'), 'more')
   })
 
-  it('removes what that version deleted after a pull into the folder, unless it was changed here', async () => {
-    for (const [name, old] of [
-      ['old.txt', 'old'],
-      ['.old', 'old'],
-      ['old.txt', 'changed here'],
+  it('removes what that version deleted after a pull into the folder, unless it was changed here or is ignored now', async () => {
+    for (const [name, old, ignored] of [
+      ['old.txt', 'old', ''],
+      ['.old', 'old', ''],
+      ['old.txt', 'changed here', ''],
+      ['old.txt', 'old', 'old.txt'],
     ] as const) {
       using site = start({ 'index.html': 'home', '.slipwayignore': '!.old', [name]: 'old' })
       const { cli } = site
@@ -139,10 +140,11 @@ describe('publish after another version went live', () => {
       assert.deepEqual([conflict.code, conflict.stderr.includes(`pull ../${slug}\n`)], [7, true])
       const within = await cli.run(['pull'])
       assert.deepEqual([within.code, within.stderr.includes('pull . --force\n')], [2, true])
+      cli.write({ '.slipwayignore': `!.old\n${ignored}` })
       const pulled = JSON.parse((await cli.run(['pull', '.', '--force', '--json'])).stdout)
-      const isKept = old !== 'old'
+      const isKept = old !== 'old' || ignored !== ''
       assert.deepEqual([pulled.removed, existsSync(join(cli.cwd, name))], [isKept ? [] : [name], isKept])
-      assert.equal((await cli.run(['publish', '--replace'])).code, isKept ? 7 : 0)
+      assert.equal((await cli.run(['publish', '--replace'])).code, old === 'old' ? 0 : 7)
     }
   })
 
