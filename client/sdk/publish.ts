@@ -359,14 +359,15 @@ class PublishRun {
 
   /**
    * Wraps uploads for a page or program that wants to keep them running. Another program that resumes the same version
-   * ends them with UPLOAD_EXPIRED: what it has sent after a pause is not missing any more.
+   * ends them with UPLOAD_EXPIRED. After a pause, the files that it has sent are no longer missing.
    */
   #uploading(targets: UploadTargets, work: () => Promise<void>): Promise<void> {
-    let isReplaced = false
+    // Of several uploads that end so, one renews the targets of all.
+    let replacedAt: number | undefined
     const attempt = async () => {
-      if (isReplaced) await targets.refresh()
+      if (replacedAt === targets.renewals) await targets.refresh()
       await work().catch((error) => {
-        isReplaced = isSlipwayError(error, 'UPLOAD_EXPIRED')
+        replacedAt = isSlipwayError(error, 'UPLOAD_EXPIRED') ? targets.renewals : undefined
         throw error
       })
     }

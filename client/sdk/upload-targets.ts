@@ -47,6 +47,7 @@ export class UploadTargets {
   #bundle: BundleTarget | undefined
   #validUntil = 0
   #renewal: Promise<void> | undefined
+  #renewals = 0
   readonly #refresh: () => Promise<UpdateResponse>
   readonly #now: () => number
 
@@ -59,6 +60,11 @@ export class UploadTargets {
   /** The missing paths, as last reported by the server. */
   get paths(): string[] {
     return [...this.#targets.keys()]
+  }
+
+  /** How often the missing files were requested. */
+  get renewals(): number {
+    return this.#renewals
   }
 
   /** Maximum bytes of a bundle; undefined when the server accepts none. */
@@ -96,8 +102,8 @@ export class UploadTargets {
   }
 
   /**
-   * Requests the missing files; none are when another program has finalized the version. Concurrent renewals share one
-   * request.
+   * Requests the list of missing files, which is empty once another program has finalized the version. Concurrent
+   * renewals share one request.
    */
   refresh(): Promise<void> {
     this.#renewal ??= this.#refresh()
@@ -107,10 +113,12 @@ export class UploadTargets {
           if (!isSlipwayError(error, 'UPLOAD_EXPIRED')) throw error
           this.#targets.clear()
           this.#bundle = undefined
+          this.#validUntil = Number.POSITIVE_INFINITY
         },
       )
       .finally(() => {
         this.#renewal = undefined
+        this.#renewals++
       })
     return this.#renewal
   }
