@@ -24,7 +24,7 @@ the client, enter the command and its arguments, such as: slipway mcp --server h
     })
     const pending = new Set<Promise<void>>()
     for await (const line of readLines(input)) {
-      if (line.trim() === '') continue
+      if (line.trim() === '' || signal.aborted) continue
       const handled = proxy.handle(line).then((answer) => {
         if (answer) streams.stdout.write(`${JSON.stringify(answer)}\n`)
         pending.delete(handled)

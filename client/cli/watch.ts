@@ -74,15 +74,19 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
         published.apply(change, done.versionId)
         rememberLive(work, options.plan, done, true)
         report(work, change, done, startedAt)
-        failures.clear()
       }
+      failures.clear()
       isDue ||= published.hasEmptied
     } catch (error) {
       if (signal.aborted) return
-      isDue = isSlipwayError(error, ...OUTDATED_CODES)
-        ? recognizeOwn(work, options, published, error) ||
-          (await publishAgain(work, options, published, failures))
-        : isVanishedFile(error, folder) || (await failures.report(error))
+      const isOutdated = isSlipwayError(error, ...OUTDATED_CODES)
+      const isOwn = isOutdated && recognizeOwn(work, options, published, error)
+      if (isOwn) failures.clear()
+      isDue =
+        isOwn ||
+        (isOutdated
+          ? await publishAgain(work, options, published, failures)
+          : isVanishedFile(error, folder) || (await failures.report(error)))
       if (!isDue) published.refuse()
     }
     await pause(work, Math.max(0, MIN_INTERVAL_MS - (performance.now() - startedAt)))
@@ -305,7 +309,7 @@ function report(
   printWarnings(terminal, published)
 }
 
-/** Prints failures; one that is repeated without a change only once, until a publish succeeds or another one comes. */
+/** Prints each failure once while it is repeated: until the folder is published, or another failure comes. */
 class FailureReport {
   readonly #work: CommandContext
   readonly #plan: PublishPlan
