@@ -18,7 +18,9 @@ export async function startServiceWithInternals(
 ): Promise<ServiceWithInternals> {
   await using started = new AsyncDisposableStack()
   const { path: data } = started.use(await memoryFolder())
-  const service = started.use(await startTestService({ ...settings, DATA: data }))
+  const service = started.use(
+    await startTestService({ ...settings, DATA: data }, undefined, { scheduledSweeps: [] }),
+  )
   const operator = started.use(await openOperator(service, settings))
   const owned = started.move()
   return {
