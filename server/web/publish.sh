@@ -39,7 +39,7 @@ main() {
     shift
   done
   [ -n "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
-  [ -d "$folder" ] || fail 2 "Folder not found: $folder"
+  [ -d "$folder" ] || fail 2 "Folder not found: $(printable "$folder")"
   case $folder in
   /* | ./* | ../*) ;;
   *) folder=./$folder ;;
