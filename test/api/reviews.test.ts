@@ -11,10 +11,12 @@ import {
   MAX_THREADS,
 } from '../../protocol/api/reviews.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
+import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { type Account, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
+import { WatchedStore } from '../support/watched-store.ts'
+import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { mailsTo } from './sign-in-mails.ts'
 
 const api = await startApi()
@@ -692,4 +694,27 @@ describe('a site that requires approval', () => {
     await expectFailure(colleague.client.setMetadata(slug, { requireApproval: 'off' }), 'OWNER_REQUIRED')
     assert.equal((await colleague.client.details(slug)).requireApproval, 'collaborators')
   })
+})
+
+test('a review has a revision from before what it shows, so that the next wait sees a change that comes between', async () => {
+  let watched!: WatchedStore
+  const wrapStore = (real: Store) => {
+    watched = new WatchedStore(real)
+    return watched.watched
+  }
+  await using own = await Api.start({}, { wrapStore })
+  const { client } = await own.account()
+  const { slug } = await own.publish(client, { 'index.html': 'live' })
+  const { versionId } = await own.publish(client, { 'index.html': 'spring' }, { slug, preview: 'spring' })
+  const review = client.review(slug, 'spring')
+  let decided: Promise<unknown> | undefined
+  watched.delayRead = (query) => {
+    if (query !== 'reviews.decisionsAbout' || decided) return undefined
+    decided = Promise.resolve()
+    decided = review.decide({ decision: 'approved', versionId })
+    return decided
+  }
+  const { decision, revision } = await review.get()
+  assert.equal(decision, 'none')
+  assert.notEqual((await review.wait(revision)).revision, revision)
 })

@@ -99,6 +99,8 @@ export class Reviews extends Component<ReviewParts> {
     const access = await requireReview(read, caller, { subject, right: 'read', now })
     const { site, version, role, link, mayDecide } = access
     const { slug, previewName } = subject
+    // Before what it is about: the next wait must see a change that comes between.
+    const revision = await read.reviews.revision(subject, version.id)
     const threads = (await read.reviews.threads(subject)).map((thread) => describeThread(thread, version.id))
     const contentHash = reviewedHash(version)
     const [last] = await read.reviews.decisionsAbout(slug, contentHash, 1)
@@ -119,7 +121,7 @@ export class Reviews extends Component<ReviewParts> {
       decisions: (await read.reviews.decisions(subject, SHOWN_DECISIONS)).map(describeDecision),
       counts: countThreads(threads),
       threads: threads.filter(isWanted),
-      revision: await read.reviews.revision(subject, version.id),
+      revision,
       ...(role !== 'guest' && { links: await describeLinks(read, await read.reviews.links(subject)) }),
     }
   }
