@@ -98,7 +98,7 @@ const NOOP_STATEMENT: SqliteStatement = {
 }
 
 /** How long the statements of a turn of the event loop may take, exceeded by at most one statement. */
-const MAX_TURN_MS = 2
+const MAX_TURN_MS = 10
 
 /** When the first statement of the current turn began, on the monotonic clock. */
 let startedAt: number | undefined
