@@ -134,10 +134,12 @@ for (const [where, start, parts] of [
             return [status, body.equals(bytes)]
           }
           const listDamaged = () => read.blobs.damagedAmong([sha256(bytes)])
-          // A large file on a disk is compared with its hash by the sweep, and when that has found other bytes.
+          // A large file on a disk is compared with its hash by the sweep, and when other bytes were found before.
           const isRead = start === startOnDisk && size > MIB
-          for (let times = 0; times < 3; times++)
-            assert.deepEqual(await visit(other, '/copy.bin'), [isRead ? 200 : 500, false])
+          for (let times = 0; times < 3; times++) {
+            const [status, isRight] = await visit(other, '/copy.bin')
+            assert.ok(!isRight && (status === 500 || (isRead && status === 200)), `${status}`)
+          }
           if (isRead) {
             assert.equal(await sweep('verification'), 1)
             assert.deepEqual(await listDamaged(), new Set([sha256(bytes)]))
