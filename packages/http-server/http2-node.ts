@@ -39,7 +39,12 @@ const SESSION_OPTIONS = {
 /** Time without a byte on a stream. */
 const STREAM_TIMEOUT_MS = 65_000
 
-const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
+const {
+  NGHTTP2_FLAG_END_STREAM,
+  NGHTTP2_PROTOCOL_ERROR,
+  NGHTTP2_REFUSED_STREAM,
+  NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE,
+} = constants
 
 /** HTTP/2 by `node:http2` (docs/decisions/018-http2-engine.md). */
 export class NodeHttp2Server implements Http2Engine {
@@ -88,7 +93,7 @@ class NodeHttp2Session {
         this.#openStreams.delete(stream)
         this.#lastActiveTick = this.#pool.ticks
       })
-      stream.setTimeout(STREAM_TIMEOUT_MS, () => abort(stream))
+      abortIdle(stream)
       this.#respond(stream, rawHeaders, (flags & NGHTTP2_FLAG_END_STREAM) !== 0)
     })
   }
@@ -248,6 +253,16 @@ class NodeHttp2Session {
 }
 
 /** Resets a stream with an incomplete response, which `close` would end like a complete one. */
+/** Unless the client waits for the begin of a response: its handler has deadlines of its own. */
+function abortIdle(stream: ServerHttp2Stream): void {
+  stream.setTimeout(STREAM_TIMEOUT_MS, () => {
+    const isServersTurn =
+      stream.state.state === NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE && !stream.headersSent
+    if (isServersTurn) abortIdle(stream)
+    else abort(stream)
+  })
+}
+
 function abort(stream: ServerHttp2Stream): void {
   stream.destroy(new Error('the response is incomplete'))
 }

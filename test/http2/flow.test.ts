@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, beforeEach, describe, mock, test } from 'node:test'
-import { CODE, settingsFrame, TYPE } from '../../packages/http-server/http2/frame.ts'
+import { CODE, FLAG, settingsFrame, TYPE } from '../../packages/http-server/http2/frame.ts'
 import { overloaded } from '../../server/lib/semaphore.ts'
 import { sha256 } from '../api/content.ts'
 import { noise } from '../edge/fixture.ts'
@@ -330,6 +330,16 @@ for (const engine of ENGINE_NAMES)
         mock.timers.tick(10_000)
         assert.equal(await client.goAway(), CODE.noError)
         await client.closed
+      })
+
+      test('is none while its request waits for the service', async () => {
+        const begun = Promise.withResolvers<ServerResponse>()
+        serve = (_request, response) => begun.resolve(response)
+        const client = await openClient(upload(1), frame(TYPE.data, FLAG.endStream, 1, 'a'))
+        const response = await begun.promise
+        await passSeconds(client, 150)
+        response.end('served')
+        await client.ended(1)
       })
 
       test('ends although its client reads nothing more and keeps its side open', async () => {

@@ -97,6 +97,10 @@ export class FrameHandler {
     return this.#streams.size === 0
   }
 
+  get isServersTurn(): boolean {
+    return this.#streams.isServersTurn
+  }
+
   /** Announces the receive window beyond the initial one. */
   begin(): void {
     this.#writeBuffer.add(

@@ -115,7 +115,7 @@ export class Http2Session {
       return 0
     }
     const waiting = this.#socket.writableLength
-    if (waiting !== this.#lastBufferedBytes) this.#lastActiveTick = ticks
+    if (waiting !== this.#lastBufferedBytes || this.#frames.isServersTurn) this.#lastActiveTick = ticks
     this.#lastBufferedBytes = waiting
     this.#writeBuffer.account()
     if (this.#isTooSlow(limit)) return Number.POSITIVE_INFINITY

@@ -53,6 +53,11 @@ export class Streams {
     return this.#open.size
   }
 
+  /** Whether a client waits for the begin of a response: a handler has deadlines of its own. */
+  get isServersTurn(): boolean {
+    return this.#open.values().some(({ ended, hasResponse }) => ended && !hasResponse)
+  }
+
   get(id: number): Stream | undefined {
     return this.#open.get(id)
   }
