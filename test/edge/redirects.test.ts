@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { buildTable, describeResponse, getResponse, header, toStoredFile } from './responses.ts'
+import { buildTable, describeResponse, getResponse, HOST, header, toStoredFile } from './responses.ts'
 
 const FILES = `
 index.html|404.html|about.html|app.js|app.html|style.css|data.json|docs/index.html|docs/404.html
@@ -191,6 +191,21 @@ describe('a response by a rule', () => {
       ['/a?id=2', '/b/2'],
     ] as const)
       assert.equal(header(getResponse(varying, target), 'location'), location)
+  })
+
+  test('to an address of the site is passed over at that host alone, whichever was requested before', () => {
+    const rules = '/moved https://www.example.com/moved\n/moved /here\n'
+    for (const hosts of [
+      ['www.example.com', HOST, 'www.example.com'],
+      [HOST, 'www.example.com', HOST],
+    ]) {
+      const moving = buildTable(FILES, { redirects: rules })
+      for (const host of hosts)
+        assert.equal(
+          header(getResponse(moving, '/moved', { host }), 'location'),
+          host === HOST ? 'https://www.example.com/moved' : '/here',
+        )
+    }
   })
 
   test('that rewrites equals that of the file', () => {

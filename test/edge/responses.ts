@@ -85,11 +85,12 @@ export function toStoredFile(path: string): StoredFile {
 export function getResponse(
   table: RouteTable,
   target: string,
-  headers: RequestHeaders = {},
+  headers: RequestHeaders & { host?: string } = {},
   now = NOW,
 ): EdgeResponse {
   const [path = '', ...query] = target.split(/(?=\?)/)
-  const asked = { host: HOST, isSecure: false, target: { path, query: query.join('') }, headers, socket: {} }
+  const { host = HOST } = headers
+  const asked = { host, isSecure: false, target: { path, query: query.join('') }, headers, socket: {} }
   return buildResponse(table, asked, now)
 }
 

@@ -1,5 +1,6 @@
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { type RedirectMatch, RedirectMatcher } from '../../site-rules/match/redirect-matcher.ts'
+import { isFullAddress } from '../../site-rules/parse/redirects-file.ts'
 import { hasVariables, type RedirectRule } from '../../site-rules/redirect-rule.ts'
 import type { EdgeResponse } from '../response.ts'
 import type { Policy } from './policy.ts'
@@ -51,7 +52,7 @@ export class SiteRedirects {
   readonly #ruleCount: number
   /** Valid for all requests when the rule has no placeholders. */
   readonly #responses = new Map<RedirectRule, EdgeResponse>()
-  /** Results of rules without placeholders for paths without a query; undefined when rules depend on the host. */
+  /** Results of rules without placeholders for paths without a query; undefined when rules or targets name a host. */
   readonly #cache: Map<string, RedirectMatch> | undefined
 
   constructor(rules: readonly RedirectRule[], policy: Policy) {
@@ -60,7 +61,8 @@ export class SiteRedirects {
     this.#others = others.length > 0 ? new RedirectMatcher(others) : undefined
     this.#policy = policy
     this.#ruleCount = rules.length
-    this.#cache = rules.some(({ host }) => host !== undefined) ? undefined : new Map()
+    const isOfHost = ({ host, to }: RedirectRule) => host !== undefined || isFullAddress(to)
+    this.#cache = rules.some(isOfHost) ? undefined : new Map()
     this.bytes =
       (this.#forced?.bytes ?? 0) +
       (this.#others?.bytes ?? 0) +
