@@ -18,6 +18,8 @@ const CONFIRMATION_DELAY_MS = 4 * SECOND_MS
 
 /** An active name becomes pending after it has failed for this time. */
 export const GRACE_PERIOD_MS = DAY_MS
+/** Follows the message about a domain that fails, in the reason that is stored. */
+export const UNLESS = '. Unless this is corrected by '
 
 export const RESERVATION_MS = 7 * DAY_MS
 

@@ -9,6 +9,7 @@ import {
   nextFailingCheck,
   nextPendingCheck,
   nextUnclearCheck,
+  UNLESS,
 } from './schedule.ts'
 
 /** Times in milliseconds since 1970. */
@@ -116,10 +117,10 @@ function nextActiveState(row: Domain, result: CheckResult, { now, random }: Tran
   const since = row.failingSince ?? now
   if (now - since >= GRACE_PERIOD_MS)
     return { nextStatus: 'pending', changes: startWaiting(now, pointing.message) }
-  const end = `Unless this is corrected by ${formatUtc(since + GRACE_PERIOD_MS)}, the domain stops showing the site`
+  const end = `${UNLESS}${formatUtc(since + GRACE_PERIOD_MS)}, the domain stops showing the site`
   return stays({
     failingSince: since,
-    reason: `${pointing.message}. ${end}`,
+    reason: `${pointing.message}${end}`,
     nextCheckAt: nextFailingCheck(since, now),
   })
 }

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { openForOperator } from '../../server/app.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import { UNLESS } from '../../server/domains/schedule.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import type { DailyShare } from '../../server/jobs/verify-blobs.ts'
@@ -322,7 +323,7 @@ async function addEvents({ store }: Awaited<ReturnType<typeof emptyFolder>>): Pr
     }))
       await tx.sites.insert(siteRow(slug, change))
     for (const [name, change] of Object.entries({
-      'gone.example': { failingSince: NOW - HOUR_MS, reason: 'no CNAME record; if that stays' },
+      'gone.example': { failingSince: NOW - HOUR_MS, reason: `no CNAME record${UNLESS}then` },
       'blip.example': { failingSince: NOW - HOUR_MS + 1 },
       'fine.example': {},
       'unrenewed.example': {},

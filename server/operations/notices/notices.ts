@@ -2,7 +2,7 @@ import { findRole } from '../../accounts/authorization.ts'
 import { toMailbox } from '../../accounts/email-address.ts'
 import { findSwitch, wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
-import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
+import { GRACE_PERIOD_MS, UNLESS } from '../../domains/schedule.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
@@ -103,7 +103,7 @@ export class Notices extends Component<NoticesParts> {
       }),
       ...domains.map((row) => {
         const { domain, slug, accountId, reason, failingSince } = row
-        const problem = (reason ?? 'no record was found').split(';')[0]!
+        const problem = (reason ?? 'no record was found').split(UNLESS, 1)[0]!
         const servedUntil = failingSince! + GRACE_PERIOD_MS
         const event = { kind: 'domain-fails', domain, slug, problem, servedUntil } as const
         return { id: domainNoticeId(row), accountId, event }
