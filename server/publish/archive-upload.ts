@@ -107,7 +107,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
     const scope = publishScope(preview)
     const site = await pendingVersions.authorize(caller, slug, { claimToken, scope })
     return this.#publish(caller, request, site, (manifest, versionId) =>
-      pendingVersions.newVersion(caller, slug, manifest, versionId),
+      pendingVersions.newVersion({ caller, slug, request: manifest, versionId }),
     )
   }
 

@@ -71,7 +71,7 @@ export class PublishService extends Component<PublishServiceParts> {
     await this.parts.blobs.assertSpace()
     await turn()
     const { generation } = this.#manifests
-    const staged = await this.parts.pendingVersions.newVersion(caller, slug, request)
+    const staged = await this.parts.pendingVersions.newVersion({ caller, slug, request })
     this.#manifests.add(staged, generation)
     await turn()
     return this.#buildResponse(staged)

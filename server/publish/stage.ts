@@ -81,6 +81,14 @@ export interface StagedVersion {
   changes: FileChanges | undefined
 }
 
+/** A version of the site `slug`, with an id of its caller's choice. */
+export interface WantedVersion {
+  caller: Caller
+  slug: string
+  request: PublishRequest
+  versionId?: string | undefined
+}
+
 /** The first half of a publish: rules, then one transaction that stores the manifest as a pending version. */
 export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   get maxFiles(): number {
@@ -195,8 +203,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
         // Renamed since: again, with its lock.
         if (current !== site) return current
         return found
-          ? this.#addVersion(tx, caller, site, fields, versionId)
-          : this.#addSite(tx, caller, site, request, versionId)
+          ? this.#addVersion(tx, { caller, slug: site, request: fields, versionId })
+          : this.#addSite(tx, { caller, slug: site, request, versionId })
       }
       const staged = await publishQueue.run(caller, 'new', () => quotas.write(store, scope, write))
       if (typeof staged !== 'string') return staged
@@ -204,13 +212,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     }
   }
 
-  async #addSite(
-    tx: WriteTransaction,
-    caller: Caller,
-    slug: string,
-    request: PublishRequest,
-    versionId: string | undefined,
-  ): Promise<StagedVersion> {
+  async #addSite(tx: WriteTransaction, wanted: WantedVersion): Promise<StagedVersion> {
+    const { caller, slug, request, versionId } = wanted
     const { clock, addresses, quotas, anonymousLifetime } = this.parts
     const { merge, name, message } = request
     if (merge) throw invalidField('merge', 'requires an existing site')
@@ -247,28 +250,19 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   }
 
   /** Skips files with the bytes of the live version (spec 4.4) or preview. A merged one is based on what it replaces. */
-  async newVersion(
-    caller: Caller,
-    slug: string,
-    request: PublishRequest,
-    versionId?: string,
-  ): Promise<StagedVersion> {
+  async newVersion(wanted: WantedVersion): Promise<StagedVersion> {
     const { store, blocklist, quotas, publishQueue } = this.parts
+    const { caller, slug, request } = wanted
     if (request.name !== undefined)
       throw invalidField('name', 'is for new sites; rename a site with PATCH /api/v1/publish/{slug}/name')
     await blocklist.assertFiles(request.files)
     const addTo = (site: string) =>
-      quotas.write(store, { site }, (tx) => this.#addVersion(tx, caller, site, request, versionId))
+      quotas.write(store, { site }, (tx) => this.#addVersion(tx, { ...wanted, slug: site }))
     return publishQueue.run(caller, 'new', () => withCurrentName(store, slug, addTo))
   }
 
-  async #addVersion(
-    tx: WriteTransaction,
-    caller: Caller,
-    slug: string,
-    request: PublishRequest,
-    versionId: string | undefined,
-  ): Promise<StagedVersion> {
+  async #addVersion(tx: WriteTransaction, wanted: WantedVersion): Promise<StagedVersion> {
+    const { caller, slug, request, versionId } = wanted
     const { clock, plans, quotas } = this.parts
     const now = clock()
     const { metadata, preview } = this.#separatePreview(request, now)

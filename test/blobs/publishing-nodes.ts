@@ -105,7 +105,7 @@ class PublishingNode {
     })
     return slug === undefined
       ? this.#pendingVersions.newSite(CALLER, { files })
-      : this.#pendingVersions.newVersion(CALLER, slug, { files })
+      : this.#pendingVersions.newVersion({ caller: CALLER, slug, request: { files } })
   }
 
   async upload({ slug, versionId }: StagedVersion, fileNumber: number, bytes: Buffer): Promise<void> {
