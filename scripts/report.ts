@@ -13,6 +13,9 @@ interface Ending {
 const PROGRESS_INTERVAL_MS = 30_000
 const TERMINAL_INTERVAL_MS = 500
 
+/** Most tests take less than a second, and nearly all less than this on a busy machine. */
+const LONG_TEST_MS = 60_000
+
 /**
  * The output of `npm test`: each failure when it happens, with the command that repeats it; a line per check and group
  * as it ends; progress; then each skip with its reason, and the counts. `strict` turns every skip into a failure, as CI
@@ -24,7 +27,8 @@ export class Report {
   readonly #flags: readonly string[]
   readonly #total: number
   readonly #started = performance.now()
-  readonly #running = new Set<string>()
+  /** The checks and groups, with the time when they or the current test of a group began. */
+  readonly #running = new Map<string, { test?: TestId; since: number }>()
   readonly #skips: string[] = []
   /** What failed, for the end of the output. */
   readonly #failures: string[] = []
@@ -48,8 +52,9 @@ export class Report {
     return this.#passed + this.#failed + this.#skips.length === 0
   }
 
-  started(name: string): void {
-    this.#running.add(name)
+  /** A check or a group begins, or a test of a group. */
+  started(name: string, test?: TestId): void {
+    this.#running.set(name, { ...(test && { test }), since: performance.now() })
   }
 
   passed(): void {
@@ -92,7 +97,11 @@ export class Report {
     this.#print(this.#skips.length > 0 ? `\n${this.#skips.join('\n')}` : '')
     const elapsed = formatElapsed(performance.now() - this.#started)
     if (this.#failures.length > 0 && this.#total > 1) console.log(`${this.#failures.join('\n')}\n`)
-    console.log(`${interrupted ? 'interrupted after' : 'ended after'} ${elapsed}`)
+    console.log(
+      interrupted
+        ? `interrupted after ${elapsed}, running: ${this.#listRunning()}`
+        : `ended after ${elapsed}`,
+    )
     const skipped = this.#skips.length > 0 ? `, ${this.#skips.length} skipped` : ''
     console.log(`${this.#passed} passed, ${this.#failed} failed${skipped}`)
     return this.#failed === 0
@@ -126,11 +135,20 @@ export class Report {
 
   #showProgress(): void {
     const elapsed = formatElapsed(performance.now() - this.#started)
-    const running = [...this.#running].join(', ')
     const counts = `${this.#passed} passed${this.#failed > 0 ? `, ${this.#failed} failed` : ''}`
-    const line = `${this.#done}/${this.#total}, ${elapsed}, ${counts}, running: ${running}`
+    const line = `${this.#done}/${this.#total}, ${elapsed}, ${counts}, running: ${this.#listRunning()}`
     if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line.slice(0, process.stdout.columns - 1)}`)
     else console.log(`        ${line}`)
+  }
+
+  /** With the place of each test that takes long: the one to look at when a run seems to hang. */
+  #listRunning(): string {
+    const now = performance.now()
+    const names = this.#running.entries().map(([name, { test, since }]) => {
+      const isLong = test && now - since >= LONG_TEST_MS
+      return isLong ? `${name} (${test.file}:${test.line} for ${formatElapsed(now - since)})` : name
+    })
+    return [...names].join(', ')
   }
 
   #print(text: string): void {

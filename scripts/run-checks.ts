@@ -112,6 +112,7 @@ async function runAll(): Promise<void> {
     const started = performance.now()
     const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
     const listener: GroupListener = {
+      started: (test) => report.started(group.name, test),
       passed: () => {
         counts.passed++
         report.passed()

@@ -25,6 +25,7 @@ describe('a group of tests', () => {
     writeFileSync(file, `import { describe, test } from 'node:test'\n${source}`)
     const seen = { passed: 0, failed: [] as Problem[], skipped: [] as Problem[] }
     const listener = {
+      started: () => undefined,
       passed: () => void seen.passed++,
       failed: (problem: Problem) => void seen.failed.push(problem),
       skipped: (problem: Problem) => void seen.skipped.push(problem),
@@ -164,7 +165,7 @@ test('an interrupted run says so, fails nothing, and leaves nothing in the tempo
   const [code] = await once(child, 'exit')
   const [stdout, stderr] = await output
   assert.equal(stderr, '')
-  assert.match(stdout, /^interrupted after 0:\d\d\n\d+ passed, 0 failed\n$/m)
+  assert.match(stdout, /^interrupted after 0:\d\d, running: .+\n\d+ passed, 0 failed\n$/m)
   assert.equal(code, 130)
   assert.equal(existsSync(join(parent, `slipway-tests-${child.pid}`)), false)
   rmSync(parent, { recursive: true })
@@ -210,4 +211,30 @@ test('a failure is printed when it happens, with the command that repeats exactl
   assert.equal(report.end({ interrupted: false }), false)
   assert.ok(printed.includes('\nskipped  b.test.ts:1  needs a part: apt-get install it'))
   assert.equal(printed.at(-1), '1 passed, 1 failed, 1 skipped')
+})
+
+test('a test that runs for a minute is named in the progress, and when the run is interrupted', (t) => {
+  const printed: string[] = []
+  t.mock.method(console, 'log', (text: string) => printed.push(text.trim()))
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  const report = new Report({ strict: false, seed: 7, total: 2, flags: [] })
+  report.started('lint')
+  report.started('test/a')
+  const [short, long] = [3, 9].map((line) => ({ file: 'test/a/b.test.ts', line, titles: ['works'] }))
+  for (const [test, seconds] of [
+    [short, 59],
+    [long, 60],
+  ] as const) {
+    report.started('test/a', test)
+    now += seconds * 1000
+    t.mock.timers.tick(30_000)
+  }
+  report.end({ interrupted: true })
+  assert.deepEqual(printed.filter(Boolean).slice(0, 3), [
+    '0/2, 0:59, 0 passed, running: lint, test/a',
+    '0/2, 1:59, 0 passed, running: lint, test/a (test/a/b.test.ts:9 for 1:00)',
+    'interrupted after 1:59, running: lint, test/a (test/a/b.test.ts:9 for 1:00)',
+  ])
 })

@@ -24,6 +24,7 @@ export interface Problem {
 
 /** Where a group reports to while it runs. */
 export interface GroupListener {
+  started(test: TestId): void
   passed(): void
   failed(problem: Problem): void
   skipped(problem: Problem): void
@@ -83,7 +84,8 @@ export async function runTestGroup(group: TestGroup, options: RunOptions): Promi
       return
     }
     watch.noticed(message)
-    if (message.kind === 'note') printed += `${message.text}\n`
+    if (message.kind === 'started') listener.started(message.test)
+    else if (message.kind === 'note') printed += `${message.text}\n`
     else if (message.kind === 'passed') listener.passed()
     else if (message.kind === 'skipped') listener.skipped(message)
     else if (message.kind === 'time') listener.time(message.file, message.milliseconds)

@@ -60,7 +60,7 @@ async function judgeMutation(
       outcome = / was ended: no test /.test(why) ? 'timed out' : 'killed'
       stop.abort()
     }
-    const listener = { passed: ignore, skipped: ignore, time: ignore, failed }
+    const listener = { started: ignore, passed: ignore, skipped: ignore, time: ignore, failed }
     await runTestGroup(
       { name: test, files: [test] },
       { servers, stop: stop.signal, listener, env, maxSilenceMs: MAX_SILENCE_MS },
