@@ -229,10 +229,14 @@ describe('a misbehaving CA', () => {
       assert.ok(ca.count('order') < 100)
     })
 
-    test('a request is repeated after a temporary failure', async () => {
+    test('a request is repeated after temporary failures, unless three follow each other', async () => {
       const order = await acme.newOrder(NAMES)
       let times = 0
-      ca.override = ({ endpoint }) => (endpoint === 'order' && ++times < 3 ? { status: 502 } : undefined)
+      ca.override = async ({ endpoint }, runDefault) => {
+        if (endpoint !== 'order' || ++times > 5) return undefined
+        const { body } = (await runDefault()) as { body: object }
+        return times === 3 ? { status: 200, body: { ...body, status: 'pending' } } : { status: 502 }
+      }
       assert.equal((await acme.authorize(order, proofs)).status, 'ready')
     })
 

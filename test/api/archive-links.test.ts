@@ -29,8 +29,9 @@ async function site(kind: 'tar' | 'zip', archive: Buffer) {
   const excluded = json.excluded.map(
     ({ path, reason }: { path: string; reason: string }) => `${path} ${reason}`,
   )
-  const all = (await Promise.all(contents)).map(([path, content]) => [path, content])
-  return { files: Object.fromEntries(all), excluded: excluded.sort(), notes: json.notes, json }
+  const all = await Promise.all(contents)
+  const [found, types] = [1, 2].map((at) => Object.fromEntries(all.map((one) => [one[0], one[at]])))
+  return { files: found, types, excluded: excluded.sort(), notes: json.notes, json }
 }
 
 const LONG = `${'long/'.repeat(30)}target.txt`
@@ -80,6 +81,12 @@ test('a tar is the site that the folder unpacked from it would be', async () => 
     const published = await site('tar', Buffer.concat([...parts, TAR_END]))
     assert.deepEqual([published.files, published.excluded], [files, excluded], what)
   }
+})
+
+test('a link has the type of its own name, and without one that of its file', async () => {
+  const parts = [file('a.txt', 'a'), hardLink('a.html', 'a.txt'), file('B', 'b'), link('C', 'B'), TAR_END]
+  const { types } = await site('tar', Buffer.concat(parts))
+  assert.deepEqual(types, { 'a.html': 'text/html', 'a.txt': 'text/plain', B: 'text/plain', C: 'text/plain' })
 })
 
 test('a hard link to a file that is left out is refused, with the option that keeps its bytes, unless that is a secret', async () => {

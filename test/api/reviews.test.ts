@@ -524,15 +524,17 @@ describe('what a reviewer writes', () => {
     assert.deepEqual(await count(), [0, 1])
     await comment(cleo.client.review(slug, 'spring'))
     assert.deepEqual(await count(), [1, 1])
+    await comment(ann.client.review(slug))
+    assert.deepEqual(await count(), [1, 2], 'another review')
     for (let number = 0; number < 3; number++) {
       api.pass(2 * MINUTE_MS)
       await comment(guest, 'Bob')
-      assert.deepEqual(await count(), [1, 1])
+      assert.deepEqual(await count(), [1, 2])
     }
     assert.ok(![...(await mails(ann)), ...(await mails(cleo))].some((mail) => mail.includes('the words')))
     api.pass(10 * MINUTE_MS)
     await guest.decide({ decision: 'changes-requested', versionId, name: 'Bob' })
-    assert.deepEqual(await count(), [2, 2])
+    assert.deepEqual(await count(), [2, 3])
   })
 
   for (const [which, end] of [

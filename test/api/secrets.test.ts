@@ -172,7 +172,8 @@ describe('a version with a secret', () => {
     test(`is refused in text that is published with ${coding}, also when only its coding is new`, async () => {
       const rest = Array.from({ length: 300 }, (_, index) => `f(${index})`).join('\n')
       const script = () => encode(`${withSecret(makeSecret())['app.js']}\n${rest}`)
-      const scripts = { 'app.js': script(), [named]: script(), 'index.html': 'x' }
+      const app = script()
+      const scripts = { 'app.js': app, [named]: script(), 'index.html': 'x', 'uncoded.js': app }
       const rules = ['app.js', named].map((path) => `/${path}\n  Content-Encoding: ${coding}\n`)
       const coded = { ...scripts, _headers: rules.join('') }
       const refused = async (slug?: string) => {

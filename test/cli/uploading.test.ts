@@ -354,6 +354,13 @@ describe('a failed upload', () => {
     assert.deepEqual(fixture.pauses, [7000])
   })
 
+  it('is repeated soon after a 500, whatever the time of the rate limit', async () => {
+    const reset = String(fixture.clock.now / 1000 + 3000)
+    fixture.server.reply(/_upload/, [...errorResponse(500, 'INTERNAL'), { 'X-RateLimit-Reset': reset }], 1)
+    await fixture.publish({ files: ONE })
+    assert.ok(fixture.pauses[0]! <= 500)
+  })
+
   it('reports the error of a server that refuses a large body before it has read it', async () => {
     const large = Buffer.alloc(8 * MIB)
     fixture.server.interceptBeforeBody = true

@@ -378,6 +378,8 @@ describe('wrong passwords', () => {
     assert.equal(refused.status, 429)
     assert.equal(refused.headers['retry-after'], '40')
     assert.match(refused.text, /<form .*value="\/docs\/"/s)
+    const inJson = await edge.submitPassword(slug, PASSWORD, '/', { accept: 'application/json' })
+    assert.deepEqual([inJson.status, inJson.headers['retry-after']], [429, '40'])
     edge.clock.now += 39_999
     assert.equal(await submit(slug, PASSWORD), 429)
     edge.clock.now += 1

@@ -14,7 +14,7 @@ index.html|404.html|about.html|app.js|read me.txt|notes..txt|100%.txt|a+b.txt|q?
 case.txt|.well-known/security.txt|.html|..html|...html|docs/index.html|docs/404.html|docs/guide.html
 docs/guide/deep/page.html|both.html|both/index.html|plain|plain.html|folder/file.txt|folder/.html
 sp ace/index.html|q?dir/index.html|_headers|_redirects|sub/_headers|sub/_redirects|_slipway/password
-${NFC}.txt|${OTHER_NFD}.txt|${OTHER_NFD}/index.html|日本/本.html|\ufeffbom.txt|x/index.html/deep.txt
+${NFC}.txt|${OTHER_NFD}.txt|${OTHER_NFD}/index.html|${OTHER_NFD}/404.html|日本/本.html|\ufeffbom.txt|x/index.html/deep.txt
 C:/windows.txt`
   .slice(1)
   .split(/[|\n]/)
@@ -103,6 +103,7 @@ const cases: Record<string, Record<string, string>> = {
   'the nearest 404 page': {
     '404 404.html': '/nowhere /docsx/a /doc /nowhere.html /nowhere.png /nowhere.js.map /js',
     '404 docs/404.html': '/docs/nowhere /docs/a/b/c/d',
+    [`404 ${OTHER_NFD}/404.html`]: `/${encode(OTHER_NFD)}/nowhere /${encode(COMPOSED)}/nowhere`,
     '404 text': '/nowhere.js /docs/nowhere.mjs /nowhere.CSS',
   },
 }

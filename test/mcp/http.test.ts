@@ -95,6 +95,22 @@ describe('the messages of programs over HTTP', () => {
       assert.equal((await post(body, headers)).status, 400)
   })
 
+  test('of a batch do no more once the key has ended', async () => {
+    const { id, apiKey } = await account.client.createKey({ name: 'agent', scope: 'manage' })
+    const { blobs } = api.running.service
+    const { put } = blobs
+    blobs.put = async (...args) => {
+      blobs.put = put
+      await account.client.revokeKey(id)
+      api.pass(MINUTE_MS)
+      return put(...args)
+    }
+    const publish = callOf('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
+    const response = await post([publish, callOf('list_sites')], { authorization: `Bearer ${apiKey}` })
+    const [, listed] = (await response.json()) as { error?: { message: string } }[]
+    assert.match(`${listed!.error?.message}`, /^UNAUTHORIZED: /)
+  })
+
   test('of a batch that fail in the server lose no results of the others, and notifications have no answer', async () => {
     let charges = 0
     const wrapStore = (store: Store) => {

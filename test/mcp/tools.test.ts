@@ -183,6 +183,7 @@ describe('the tools for programs', () => {
     assert.deepEqual([site.files.length, site.fileCount, site.nextOffset], [50, 62, 50])
     const rest = await owner.call('get_site', { slug, offset: site.nextOffset })
     assert.deepEqual([rest.files.length, rest.nextOffset], [12, undefined])
+    assert.equal((await owner.call('get_site', { slug, offset: 12 })).nextOffset, undefined)
     const paths = [...site.files, ...rest.files].map(({ path }: { path: string }) => path)
     assert.equal(new Set(paths).size, 62)
   })
@@ -228,6 +229,9 @@ describe('the tools for programs', () => {
       ['restore_version', { slug: 'of-another', versionId: 'x' }, /^NOT_FOUND: /],
     ]
     for (const [tool, args, refusal] of refusals) assert.match(await owner.refusal(tool, args), refusal)
+    const { apiKey } = await account.client.createKey({ name: 'reader', scope: 'read' })
+    await using reader = await Agent.connect(api.baseUrl, { key: apiKey })
+    assert.match(await reader.refusal('publish_site', { files: [page] }), /^INSUFFICIENT_SCOPE: /)
     await assert.rejects(owner.client.callTool({ name: 'no_tool' }), /Unknown tool: no_tool/)
     for (const args of ['a text', ['a', 'list'], 1, true]) {
       const call = owner.client.callTool({ name: 'list_sites', arguments: args as never })

@@ -163,12 +163,15 @@ test('the counts of a site with many visitors are written completely, in several
   await using one = await openRecorder()
   const visitors = Array.from({ length: 1700 }, (_, number) => `visitor ${number}`)
   one.visit(1700, visitors)
+  one.recorder.buffer.site('a-site')!.bytes = 10
   for (let number = 0; number < 500; number++) {
     one.recorder.buffer.site('a-site')!.name('path', `/${number}`)!.requests++
     one.recorder.buffer.site('a-site')!.name('missing', `/${number}`)!.requests += 2
   }
   await one.recorder.flush()
   assert.deepEqual(await one.totals(), { requests: 1700, visitors: 1700 })
+  const [hour] = await one.store.read.visits.series('a-site', { from: 0, to: 1e15, interval: HOUR_MS })
+  assert.equal(hour?.bytes, 10)
   for (const [kind, requests] of [
     ['path', 1],
     ['missing', 2],
