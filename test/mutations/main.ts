@@ -33,11 +33,11 @@ const counts: Record<Outcome, number> = { killed: 0, 'timed out': 0, SURVIVED: 0
     counts[outcome]++
     console.log(`${outcome.padEnd(9)} ${mutation.breaks} (${by})`)
   }
-  const { inBrowser = [], others = [] } = Object.groupBy(chosen, (mutation) =>
-    isInBrowser(mutation) ? 'inBrowser' : 'others',
+  const { built = [], others = [] } = Object.groupBy(chosen, (mutation) =>
+    isBuilt(mutation) ? 'built' : 'others',
   )
   await forEachConcurrent(availableParallelism(), others, (one) => judge(one, mutationEnvironment(one)))
-  for (const mutation of inBrowser) {
+  for (const mutation of built) {
     await using _ = await buildMutated(mutation)
     await judge(mutation, {})
   }
@@ -71,11 +71,13 @@ async function judgeMutation(
   return slow === undefined ? { outcome: 'SURVIVED', by: file } : { outcome: 'timed out', by: slow }
 }
 
-function isInBrowser({ file, tests }: Mutation): boolean {
-  return /^(dashboard|protocol)\//.test(file) && tests.some((path) => path.startsWith('test/dashboard/'))
+/** Browsers load a build, and so does the command that a program of its own runs: neither passes Node's loader. */
+function isBuilt({ file, tests }: Mutation): boolean {
+  const isBuiltFile = /^(dashboard|protocol|client)\//.test(file)
+  return isBuiltFile && tests.some((path) => /^test\/(?:dashboard\/|mcp\/stdio)/.test(path))
 }
 
-/** Browsers load a build, which does not pass Node's loader: edits the file, builds it, and restores it on dispose. */
+/** Edits the file, builds it, and restores it on dispose. */
 async function buildMutated(mutation: Mutation): Promise<AsyncDisposable> {
   const { file } = mutation
   await using restored = new AsyncDisposableStack()
