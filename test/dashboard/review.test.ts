@@ -214,6 +214,18 @@ for (const [what, link, outcome] of [
     visitor.complaints.splice(0)
   })
 
+test('the script of a page cannot begin a comment', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const place = { path: '/', selector: 'h1', text: 'A lie', before: '', after: '', width: 9, height: 9 }
+  const messages = JSON.stringify([{ type: 'ready', path: '/' }, { type: 'place', place }, { type: 'link' }])
+  const script = `addEventListener('message', ({ ports: [port] }) => ${messages}.forEach((one) => port.postMessage(one)))`
+  const html = `${PAGE('Order')}<script>${script}</script>`
+  const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': html }) })
+  const { page } = await openAsGuest((await owner.client.review(slug).createLink()).url)
+  await page.getByText('This link does not open in a review').waitFor()
+  assert.equal(await page.getByLabel('Comment', { exact: true }).count(), 0)
+})
+
 test('a comment can be about a page as a whole, in every version of it', requiresBrowser, async () => {
   const { owner } = await web.asOwner()
   const { slug, review, link } = await startReview(owner)

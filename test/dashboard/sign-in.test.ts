@@ -43,6 +43,7 @@ test('signing in continues only within this service, on a page', (t) => {
     '//elsewhere.example/',
     '/\\elsewhere.example/',
     '/\t/elsewhere.example/',
+    '/..//elsewhere.example/',
     'https://elsewhere.example/',
     'javascript:alert(1)',
     '/sign-in?then=/sign-in',

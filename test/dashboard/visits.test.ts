@@ -136,6 +136,7 @@ describe('the visits of a site', requiresBrowser, () => {
     // The link covers the row.
     await row('Pages', '/about').getByRole('cell').last().click({ force: true })
     await page.getByText('Requests of /about.').waitFor()
+    await page.getByText('Days are those of UTC.').waitFor()
     await total('Requests').getByText('3', { exact: true }).waitFor()
     assert.deepEqual([await marked(), await total('Visitors').count()], [['/about'], 0])
     assert.equal(page.url(), `${visits}&path=%2Fabout`)

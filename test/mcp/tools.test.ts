@@ -178,6 +178,8 @@ describe('the tools for programs', () => {
     // An offset within a character.
     const { content } = await owner.call('read_file', { slug, path: 'long.txt', offset: 79_995 })
     assert.equal(content, 'éé')
+    const last = await owner.call('read_file', { slug, path: 'long.txt', offset: 30_000 })
+    assert.deepEqual([last.content.length, last.nextOffset], [25_000, undefined])
     assert.equal((await owner.call('read_file', { slug, path: 'a.bin' })).content, undefined)
     const site = await owner.call('get_site', { slug })
     assert.deepEqual([site.files.length, site.fileCount, site.nextOffset], [50, 62, 50])
