@@ -12,8 +12,8 @@ import { run } from './spawn.mjs'
 
 /** Each Node with an npm that supports it. */
 const VERSIONS = [
-  { node: 18, npm: 10 },
-  { node: 26, npm: 11 },
+  { node: '18.18.0', npm: 10 },
+  { node: '26', npm: 11 },
 ]
 
 const TESTS = ['gitlab', 'client-package'].map((name) => `test/journeys/${name}.test.ts`)
@@ -32,7 +32,7 @@ await main(async () => {
 
 /**
  * @param {string} testNode
- * @param {{ node: number, npm: number }} versions
+ * @param {{ node: string, npm: number }} versions
  * @param {string} folder
  */
 async function runTests(testNode, { node, npm }, folder) {

@@ -62,7 +62,7 @@ describe('the client of a service', () => {
       const types = `--typeRoots ${ROOT}/node_modules/@types`
       const { code, stdout } = await machine.shell(
         `mkdir -p node_modules/slipway && tar -xzf ${archive} -C node_modules/slipway --strip-components=1 &&
-        ${ROOT}/node_modules/.bin/tsc ${options} ${types} *.mts`,
+        ${process.execPath} ${ROOT}/node_modules/typescript/bin/tsc ${options} ${types} *.mts`,
       )
       assert.deepEqual([code, stdout], [0, ''])
     })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
@@ -72,12 +72,16 @@ it('the GitLab template publishes the default branch, and a preview of each merg
     const script = ['set -e', ...job.before_script, ...job.script].join('\n')
     return promisify(execFile)('sh', ['-c', script], { cwd: home, env })
   }
+  const jobNode = parseInt(execFileSync('node', ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10)
   const { siteUrl } = await client.details(site)
   assert.equal((await run('slipway', 'from main', 'refs/heads/main')).stdout, `${siteUrl}\n`)
   assert.equal((await getUrl(siteUrl)).text, 'from main')
   for (const [changed, reason] of [
     [{ SLIPWAY_URL: 'http://slipway.example' }, /^Error: SLIPWAY_URL must begin with https:\/\/, /m],
-    [{ HTTP_PROXY: 'http://127.0.0.1:1' }, /^Error: Cannot download \S+: ECONNREFUSED$/m],
+    // Older ones know no proxies (docs/ci.md).
+    ...(jobNode >= 24
+      ? ([[{ HTTP_PROXY: 'http://127.0.0.1:1' }, /^Error: Cannot download \S+: ECONNREFUSED$/m]] as const)
+      : []),
     [
       { SLIPWAY_CLIENT_SHA256: 'a' },
       /^Error: The client of \S+ has the SHA-256 \w{64}, not SLIPWAY_CLIENT_SHA256$/m,
