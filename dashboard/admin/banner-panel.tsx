@@ -5,6 +5,7 @@ import { handleSubmit, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { Button } from '../kit/button.tsx'
 import { Choice, TextArea, TextField } from '../kit/field.tsx'
+import { withoutSent } from '../kit/kept-input.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -22,7 +23,7 @@ export function BannerPanel() {
     >
       <ErrorNotice error={error} onRetry={reload} />
       {!value && !error && <Loading what="the banner" />}
-      {value && <BannerForm key={JSON.stringify(value)} banner={value.banner} onChange={set} />}
+      {value && <BannerForm banner={value.banner} onChange={set} />}
     </Panel>
   )
 }
@@ -38,21 +39,19 @@ interface BannerFormProps {
 }
 
 function BannerForm({ banner, onChange }: BannerFormProps) {
-  const [fields, setFields] = useState({
-    text: banner?.text ?? '',
-    level: banner?.level ?? 'info',
-    link: banner?.link ?? '',
-    from: toInputValue(banner?.from),
-    until: toInputValue(banner?.until),
-  })
+  const [changed, setChanged] = useState<Fields | undefined>(undefined)
+  const fields = changed ?? toFields(banner)
+  const write = (change: Partial<Fields>) => setChanged((now = fields) => ({ ...now, ...change }))
   const save = useAction(async () => {
     const { text, level, link, from, until } = fields
     const request = { text, level, link: link.trim() || null, from: toTime(from), until: toTime(until) }
     onChange(await changeAdmin('setBanner', { json: request }))
+    setChanged(withoutSent(changed, undefined))
     showToast('The banner is set. Pages show it when they are opened.')
   })
   const remove = useAction(async () => {
     onChange(await changeAdmin('clearBanner'))
+    setChanged(withoutSent(changed, undefined))
     showToast('The banner is removed.')
   })
   const wrong = save.error?.fields ?? {}
@@ -60,7 +59,7 @@ function BannerForm({ banner, onChange }: BannerFormProps) {
     value: fields[name],
     error: wrong[name],
     autocomplete: 'off',
-    onWrite: (text: string) => setFields((known) => ({ ...known, [name]: text })),
+    onWrite: (text: string) => write({ [name]: text }),
   })
   return (
     <form class="stack" noValidate onSubmit={handleSubmit(() => fields.text.trim() && save())}>
@@ -69,7 +68,7 @@ function BannerForm({ banner, onChange }: BannerFormProps) {
         label="Kind"
         value={fields.level}
         choices={LEVELS}
-        onChoose={(level) => setFields((known) => ({ ...known, level: level as BannerLevel }))}
+        onChoose={(level) => write({ level: level as BannerLevel })}
       />
       <TextField label="Link (optional)" inputMode="url" autocapitalize="none" {...field('link')} />
       <div class="banner-times">
@@ -89,6 +88,18 @@ function BannerForm({ banner, onChange }: BannerFormProps) {
       </div>
     </form>
   )
+}
+
+type Fields = ReturnType<typeof toFields>
+
+function toFields(banner: ScheduledBanner | null) {
+  return {
+    text: banner?.text ?? '',
+    level: banner?.level ?? ('info' as const),
+    link: banner?.link ?? '',
+    from: toInputValue(banner?.from),
+    until: toInputValue(banner?.until),
+  }
 }
 
 function toInputValue(time: string | null | undefined): string {

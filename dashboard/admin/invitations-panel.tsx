@@ -4,6 +4,7 @@ import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
+import { withoutSent } from '../kit/kept-input.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -31,7 +32,7 @@ export function InvitationsPanel() {
   const [email, type] = useState('')
   const invite = useAction(async () => {
     await sendInvitation(email.trim(), reload)
-    type('')
+    type(withoutSent(email, ''))
   })
   return (
     <Panel title="Invitations" lead="An invited address can create an account for 14 days.">

@@ -7,19 +7,28 @@ onOtherUser(() => {
   confirmUnloadOfInput()
 })
 
+type Change<T> = (now: T | undefined) => T | undefined
+
 /**
- * What was typed and not sent, and a function that replaces it, or forgets it. It outlives its view, until another user
- * signs in; the browser asks before it closes or reloads the page.
+ * What was typed and not sent, and a function that changes it, or forgets it, and returns what is left. It outlives its
+ * view, until another user signs in; the browser asks before it closes or reloads the page.
  */
-export function useKeptInput<T>(key: string): [T | undefined, (value: T | undefined) => void] {
+export function useKeptInput<T>(key: string): [T | undefined, (change: Change<T>) => T | undefined] {
   const [value, show] = useState(kept.get(key) as T | undefined)
-  const keep = (value: T | undefined) => {
+  const keep = (change: Change<T>) => {
+    const value = change(kept.get(key) as T | undefined)
     if (value === undefined) kept.delete(key)
     else kept.set(key, value)
     confirmUnloadOfInput()
     show(() => value)
+    return value
   }
   return [value, keep]
+}
+
+/** Empties an input whose text was sent, unless the user has changed it since. */
+export function withoutSent<T>(sent: T, empty: T): (now: T) => T {
+  return (now) => (now === sent ? empty : now)
 }
 
 export function hasKeptInput(key: string): boolean {

@@ -14,7 +14,7 @@ import { Signal } from '../api/signal.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
-import { useKeptInput } from '../kit/kept-input.ts'
+import { useKeptInput, withoutSent } from '../kit/kept-input.ts'
 import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { showToast } from '../kit/toast.tsx'
@@ -151,7 +151,7 @@ function useDesk(props: DeskProps) {
     const thread = await api.createThread({ versionId, place: comment.place!, text, ...named })
     put(thread)
     select(thread)
-    comment.put(undefined)
+    comment.setSent()
     setFilter('open')
   }
   const change = async (thread: ReviewThread, given: ThreadChange) =>
@@ -366,13 +366,18 @@ function useComment({ slug, preview }: Review) {
   const text = kept?.text ?? ''
   const set = (place: ReviewPlace | undefined, text: string) => {
     setPlace(place)
-    keep(place && text !== '' ? { place, text } : undefined)
+    keep(() => (place && text !== '' ? { place, text } : undefined))
   }
   return {
     place,
     text,
     write: (text: string) => set(place, text),
     put: (place: ReviewPlace | undefined) => set(place, text),
+    /** Forgets the comment as it was sent, not what was typed or chosen since. */
+    setSent: () => {
+      const left = keep((now) => (now?.text === text ? undefined : now))
+      if (!left) setPlace(withoutSent(place, undefined))
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import { MAX_COMMENT_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea } from '../kit/field.tsx'
-import { hasKeptInput, useKeptInput } from '../kit/kept-input.ts'
+import { hasKeptInput, useKeptInput, withoutSent } from '../kit/kept-input.ts'
 import { ErrorNotice, useFocusAround } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
@@ -35,7 +35,7 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
   const [wasOpen] = useState(text !== '')
   const reply = useAction(async () => {
     await onChange({ text: text.trim() })
-    write(undefined)
+    write(withoutSent(text, undefined))
   })
   const turn = useAction(() => onChange({ status: status === 'open' ? 'resolved' : 'open' }))
   return (
@@ -73,7 +73,7 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
             label="Reply"
             value={text}
             maxLength={MAX_COMMENT_LENGTH}
-            onWrite={(text) => write(text || undefined)}
+            onWrite={(text) => write(() => text || undefined)}
           />
           <ErrorNotice error={reply.error} />
           <p>

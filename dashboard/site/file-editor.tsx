@@ -42,7 +42,7 @@ interface FileEditorProps {
 /** Edits a text file. Saving publishes a version. */
 export function FileEditor({ site, file: { path, contentType }, onLive, onClose: leave }: FileEditorProps) {
   const { slug } = site
-  const { original, versionId, text, isChanged, write, forget } = useEditedText(site, path)
+  const { original, versionId, text, isChanged, write, setSaved, forget } = useEditedText(site, path)
   const { value } = original
   const onClose = () => {
     forget()
@@ -54,8 +54,9 @@ export function FileEditor({ site, file: { path, contentType }, onLive, onClose:
     const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
     const put = { [path]: new Blob([lines], { type: contentType }) }
     const change = { put, baseVersionId, allowSecrets: allowed.current }
-    await publishChange(site, { ...change, message: `Edit ${path}`, done: `${path} saved.` }, onLive)
-    onClose()
+    const notes = { message: `Edit ${path}`, done: `${path} saved.` }
+    const published = await publishChange(site, { ...change, ...notes }, onLive)
+    if (!setSaved(published.versionId)) leave()
   })
   const allowSecret = (fingerprint: string) => {
     allowed.current.push(fingerprint)
@@ -106,17 +107,25 @@ interface ChangedText {
 function useEditedText({ slug, currentVersionId }: SiteDetails, path: string) {
   const [changed, keep] = useKeptInput<ChangedText>(`text/${slug}/${path}`)
   // Another version of this page may go live while the text is edited.
-  const [versionId] = useState(changed ? changed.versionId : currentVersionId)
-  const key = `site/${slug}/text/${versionId}/${path}`
-  const original = useResource(key, () => readText(slug, path, versionId!))
-  const saved = original.value?.text
+  const [openedId] = useState(changed ? changed.versionId : currentVersionId)
+  const key = `site/${slug}/text/${openedId}/${path}`
+  const original = useResource(key, () => readText(slug, path, openedId!))
+  const [base, setBase] = useState<Partial<ChangedText>>({ versionId: openedId })
+  const { versionId = openedId, text: saved = original.value?.text } = base
+  const text = changed?.text ?? saved ?? ''
   return {
     original,
     versionId,
-    text: changed?.text ?? saved ?? '',
+    text,
     isChanged: changed !== undefined,
-    write: (text: string) => keep(text === saved ? undefined : { versionId, text }),
-    forget: () => keep(undefined),
+    write: (text: string) => void keep(() => (text === saved ? undefined : { versionId, text })),
+    /** The text as it was sent is that of a version. Returns whether the user has changed it since. */
+    setSaved(versionId: string): boolean {
+      setBase({ versionId, text })
+      const left = keep((now) => (now === undefined || now.text === text ? undefined : { ...now, versionId }))
+      return left !== undefined
+    },
+    forget: () => void keep(() => undefined),
   }
 }
 

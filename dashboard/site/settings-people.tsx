@@ -13,6 +13,7 @@ import { Button } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
+import { withoutSent } from '../kit/kept-input.ts'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -104,7 +105,7 @@ function Invite({ slug, onAdded }: { slug: string; onAdded: (person: Collaborato
   const invite = useAction(async () => {
     const person = await slipway.addCollaborator(slug, email.trim())
     onAdded(person)
-    write('')
+    write(withoutSent(email, ''))
     setUnnoticed(sendsEmails ? undefined : person.email)
     showToast(`${person.email} can publish to this site now.`)
   })

@@ -10,7 +10,7 @@ import { ALL_VARIANTS } from '../support/variants.ts'
 import { visited } from './file-drop.ts'
 import { seedAdministration, seedModeration } from './seeded-administration.ts'
 import { web } from './shared.ts'
-import { type Account, newAddress, requiresBrowser } from './web-fixture.ts'
+import { type Account, newAddress, requiresBrowser, typeWhileSending } from './web-fixture.ts'
 
 /** Tabs that consist of parts of their own, and one with the table that the others have, too. */
 const VIEWS = ['Overview', 'Sites', 'Policies', 'Accounts', 'Reports']
@@ -165,9 +165,14 @@ describe('the administration', requiresBrowser, () => {
 
     await open('Policies')
     const invited = newAddress()
-    await page.getByLabel('Email address').fill(invited)
-    await page.getByRole('button', { name: 'Invite' }).click()
+    const email = page.getByLabel('Email address')
+    await email.fill(invited)
+    await typeWhileSending(page, '**/invitations', {
+      send: () => page.getByRole('button', { name: 'Invite' }).click(),
+      type: () => email.fill('next'),
+    })
     await page.getByText(`${invited} is invited.`).waitFor()
+    assert.equal(await email.inputValue(), 'next')
     await choose(invited, 'Revoke')
     await act(`Revoke the invitation of ${invited}?`, 'Revoke', {})
     await page.getByRole('row', { name: invited }).waitFor({ state: 'detached' })
@@ -193,8 +198,12 @@ describe('the administration', requiresBrowser, () => {
     await form.getByRole('button', { name: 'Show banner' }).click()
     await form.getByText('must be a URL').waitFor()
     await form.getByLabel('Link').fill('https://status.example.com/')
-    await form.getByRole('button', { name: 'Show banner' }).click()
+    await typeWhileSending(page, '**/banner', {
+      send: () => form.getByRole('button', { name: 'Show banner' }).click(),
+      type: () => form.getByLabel('Text').fill('Another text'),
+    })
     await form.getByRole('button', { name: 'Remove banner' }).waitFor()
+    assert.equal(await form.getByLabel('Text').inputValue(), 'Another text')
     const { page: other } = await web.asVisitor('/sign-in')
     const message = other.locator('.banner', { hasText: text })
     assert.equal(await message.getByRole('link').getAttribute('href'), 'https://status.example.com/')
@@ -202,7 +211,6 @@ describe('the administration', requiresBrowser, () => {
     await other.reload()
     await other.getByRole('heading', { level: 1 }).waitFor()
     assert.equal(await other.locator('.banner').count(), 0)
-    await form.getByLabel('Text').fill('Another text')
     // Not for the message that it is set, which may be that of the first one.
     const saved = page.waitForResponse((response) => response.request().method() === 'PUT')
     await form.getByRole('button', { name: 'Save banner' }).click()

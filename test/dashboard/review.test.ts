@@ -6,7 +6,14 @@ import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { web } from './shared.ts'
-import { asksBeforeClosing, newAddress, type Owner, requiresBrowser, signInElsewhere } from './web-fixture.ts'
+import {
+  asksBeforeClosing,
+  newAddress,
+  type Owner,
+  requiresBrowser,
+  signInElsewhere,
+  typeWhileSending,
+} from './web-fixture.ts'
 
 const PAGE = (button: string) =>
   `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a><a href="/nowhere">Nowhere</a>`
@@ -415,32 +422,58 @@ test(
   },
 )
 
-test('text that is typed in a review stays when others resolve and publish', requiresBrowser, async () => {
-  const { owner } = await web.asOwner()
-  const { slug, review, link } = await startReview(owner)
-  const { page } = await openAsGuest(link)
-  const place = { path: '/', selector: 'body', text: '', before: '', after: '', width: 9, height: 9 }
-  const { versionId } = await review.get()
-  const { id } = await review.createThread({ versionId, place, text: 'Too long' })
-  await page.getByRole('button', { name: 'Show comment 1' }).click()
-  await page.getByLabel('Reply').fill('Shorter')
-  await page.getByRole('button', { name: 'Comment', exact: true }).click()
-  await page.getByRole('button', { name: 'Comment on the whole page' }).click()
-  await page.getByLabel('Comment', { exact: true }).fill('Too bright')
-  await review.addToThread(id, { status: 'resolved' })
-  await page.getByRole('button', { name: 'Resolved 1' }).waitFor()
-  await owner.client.publish({ slug, files: files('Pay'), preview: 'spring' })
-  await page.getByRole('button', { name: 'Show it' }).click()
-  await frameOf(page).getByRole('button', { name: 'Pay' }).waitFor()
-  assert.equal(await page.getByLabel('Comment', { exact: true }).inputValue(), 'Too bright')
-  await page.getByRole('button', { name: 'Reply' }).click()
-  await page.getByText('Shorter').and(page.locator('bdi')).waitFor()
-  await asksBeforeClosing(page)
-  await page.getByRole('button', { name: 'Add comment' }).click()
-  await page.getByText('Too bright').and(page.locator('bdi')).waitFor()
-  await page.reload()
-  await page.getByRole('button', { name: 'Open 1' }).waitFor()
-})
+test(
+  'text that is typed in a review stays when others resolve and publish, and while earlier text is sent',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { slug, review, link } = await startReview(owner)
+    const { page } = await openAsGuest(link)
+    const place = { path: '/', selector: 'body', text: '', before: '', after: '', width: 9, height: 9 }
+    const { versionId } = await review.get()
+    const { id } = await review.createThread({ versionId, place, text: 'Too long' })
+    await page.getByRole('button', { name: 'Show comment 1' }).click()
+    await page.getByLabel('Reply').fill('Shorter')
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await page.getByRole('button', { name: 'Comment on the whole page' }).click()
+    await page.getByLabel('Comment', { exact: true }).fill('Too bright')
+    await review.addToThread(id, { status: 'resolved' })
+    await page.getByRole('button', { name: 'Resolved 1' }).waitFor()
+    await owner.client.publish({ slug, files: files('Pay'), preview: 'spring' })
+    await page.getByRole('button', { name: 'Show it' }).click()
+    await frameOf(page).getByRole('button', { name: 'Pay' }).waitFor()
+    assert.equal(await page.getByLabel('Comment', { exact: true }).inputValue(), 'Too bright')
+    const reply = page.getByLabel('Reply')
+    await typeWhileSending(page, '**/review/threads/*', {
+      send: () => page.getByRole('button', { name: 'Reply' }).click(),
+      type: () => reply.fill('Or wider'),
+    })
+    await page.getByText('Shorter').and(page.locator('bdi')).waitFor()
+    assert.equal(await reply.inputValue(), 'Or wider')
+    await reply.fill('')
+    await asksBeforeClosing(page)
+    const comment = page.getByLabel('Comment', { exact: true })
+    const add = page.getByRole('button', { name: 'Add comment' })
+    await typeWhileSending(page, '**/review/threads', {
+      send: () => add.click(),
+      type: () => comment.fill('Too dark'),
+    })
+    await page.getByText('Too bright').and(page.locator('bdi')).waitFor()
+    assert.equal(await comment.inputValue(), 'Too dark')
+    await typeWhileSending(page, '**/review/threads', {
+      send: () => add.click(),
+      type: async () => {
+        await page.getByRole('button', { name: 'Comment', exact: true }).click()
+        await page.getByRole('button', { name: 'Comment on the whole page' }).click()
+      },
+    })
+    await page.getByText('Too dark').and(page.locator('bdi')).waitFor()
+    assert.equal(await comment.inputValue(), '')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.reload()
+    await page.getByRole('button', { name: 'Open 2' }).waitFor()
+  },
+)
 
 test('a link for collaborators leads through a sign-in back to the review', requiresBrowser, async () => {
   const { owner } = await web.asOwner()

@@ -15,6 +15,7 @@ import {
   type Owner,
   requiresBrowser,
   textsAre,
+  typeWhileSending,
   undone,
 } from './web-fixture.ts'
 
@@ -278,8 +279,13 @@ describe('a site', requiresBrowser, () => {
     await page.goto(web.url(`/sites/${slug}/settings`))
     const people = page.getByRole('region', { name: 'People' })
     await people.getByLabel('Email address').fill(guest.email)
-    await people.getByRole('button', { name: 'Invite' }).click()
+    const email = people.getByLabel('Email address')
+    await typeWhileSending(page, '**/collaborators', {
+      send: () => people.getByRole('button', { name: 'Invite' }).click(),
+      type: () => email.fill('next'),
+    })
     await people.getByText(web.url(`/sites/${slug}`)).waitFor()
+    assert.equal(await email.inputValue(), 'next')
     await people.getByRole('button', { name: `Remove ${guest.email}` }).click()
     await page.getByRole('button', { name: 'Undo' }).click()
     await people.getByRole('button', { name: `Remove ${guest.email}` }).waitFor()
@@ -377,9 +383,18 @@ describe('a site', requiresBrowser, () => {
     assert.equal(await visited(`${siteUrl}notes/c.txt`), secret)
     await edit('notes/c.txt')
     await page.getByLabel('Content').fill('')
-    await page.getByRole('button', { name: 'Save as new version' }).click()
-    await page.getByText('notes/c.txt saved.').waitFor()
+    const save = page.getByRole('button', { name: 'Save as new version' })
+    await typeWhileSending(page, '**/finalize', {
+      send: () => save.click(),
+      type: () => page.getByLabel('Content').fill('more'),
+    })
+    const saved = page.getByText('notes/c.txt saved.')
+    await saved.waitFor()
     assert.equal(await visited(`${siteUrl}notes/c.txt`), '')
+    assert.equal(await page.getByLabel('Content').inputValue(), 'more')
+    await save.click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await visited(`${siteUrl}notes/c.txt`), 'more')
     await page.getByLabel('Replace b.bin').setInputFiles([toUpload('x.bin', 'bb')])
     await result('1 file changed, 3 unchanged.')
     const { text, headers } = await getUrl(`${siteUrl}b.bin`)

@@ -7,6 +7,7 @@ import type {
   Cookie,
   Locator,
   Page,
+  Route,
 } from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { type BrowserUser, ContextPool, openEmptyPage, openRequestContext } from '../support/browser.ts'
@@ -35,6 +36,25 @@ let names = 0
 /** The toast after an undo of a version. */
 export function undone(page: Page): Locator {
   return page.locator('.toast-message', { hasText: 'Undone. The previous version is live.' })
+}
+
+/** Types after `send` has sent the next request to these URLs, and before the server receives it. */
+export async function typeWhileSending(
+  page: Page,
+  urls: string,
+  { send, type }: Record<'send' | 'type', () => Promise<void>>,
+): Promise<void> {
+  const [sent, typed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const hold = async (route: Route) => {
+    sent.resolve()
+    await typed.promise
+    await route.continue()
+  }
+  await page.route(urls, hold, { times: 1 })
+  await send()
+  await sent.promise
+  await type()
+  typed.resolve()
 }
 
 export function newAddress(): string {
