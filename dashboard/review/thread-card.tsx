@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Reviewer, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
+import type { Reviewer, ReviewerRole, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
 import { MAX_COMMENT_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
@@ -101,12 +101,17 @@ function useCard(isSelected: boolean) {
   return card
 }
 
-/** A name as it was typed, with the role that the server has verified. */
+const ROLES: Record<ReviewerRole, string> = {
+  owner: 'Owner',
+  collaborator: 'Collaborator',
+  guest: 'Guest',
+}
+
+/** A name as it was typed, with the role that the server has verified, which no name can look like. */
 export function Author({ author: { name, role } }: { author: Reviewer }) {
   return (
     <>
-      <bdi>{name}</bdi>
-      {role !== 'guest' && ` (${role})`}
+      <bdi>{name}</bdi> <Badge tone="plain">{ROLES[role]}</Badge>
     </>
   )
 }

@@ -419,7 +419,7 @@ describe('what a reviewer writes', () => {
     const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
     const text = '<script>alert(1)</script> {{x}} &amp; \u202Eevil\n\t"\'`\u0007 😀'
     const place = { ...PLACE, path: '/a b?x#y', text: '<img onerror=alert(1)>', selector: '</style><b>' }
-    const { id } = await guest.createThread({ versionId, place, text, name: ' <b>Ann</b> ' })
+    const { id } = await guest.createThread({ versionId, place, text, name: ' <b>Ann</b>\n\u202E ' })
     await review.addToThread(id, { text: 'thanks' })
     const [thread] = (await guest.get()).threads
     assert.deepEqual(thread!.place, place)
@@ -442,6 +442,7 @@ describe('what a reviewer writes', () => {
     ['another host as the path', { place: { ...PLACE, path: 'https://evil.test/' } }],
     ['no name', { name: undefined }],
     ['a name of spaces', { name: '  ' }],
+    ['a name that shows nothing', { name: '\u200B' }],
     ['no version', { versionId: 'x' }],
   ] as const)
     test(`with ${what} is refused`, async () => {

@@ -418,7 +418,7 @@ test(
     await other.decide({ decision: 'changes-requested', versionId: (await other.get()).versionId })
     assert.equal((await review.get()).decision, 'changes-requested')
     await page.getByText('Changes requested', { exact: true }).waitFor()
-    await page.getByText('(owner)').waitFor()
+    await page.locator('.badge').getByText('Owner').waitFor()
   },
 )
 

@@ -331,12 +331,12 @@ describe('the tools for programs', () => {
     const ofLive = await account.client.review(slug).createThread({ versionId, place, text: 'Live' })
     const { id } = await begin('Too small')
     const list = (args: object = {}) => owner.call('list_feedback', { slug, preview, ...args })
-    const by = account.email.split('@')[0]
+    const by = `${account.email.split('@')[0]} (owner)`
     const { text, path, selector } = place
     const listed = { id, path, place: text, selector, width: 390, by, words: 'Too small' }
     assert.deepEqual((await list()).threads, [listed])
     const replied = await owner.call('reply_to_feedback', { slug, preview, thread: id, text: 'Larger' })
-    assert.deepEqual(replied, { ...listed, replies: 1, lastReply: 'Larger' })
+    assert.deepEqual(replied, { ...listed, replies: 1, lastReplyBy: by, lastReply: 'Larger' })
     const resolved = await owner.call('resolve_feedback', { slug, thread: ofLive.id })
     assert.deepEqual([resolved.status, (await list()).counts.open], ['resolved', 1])
     assert.deepEqual((await list({ preview: undefined, status: 'resolved' })).threads, [resolved])
@@ -345,7 +345,7 @@ describe('the tools for programs', () => {
     await review.decide(approval)
     const { url, dashboardUrl, ...decided } = await owner.call('get_review', { slug, preview })
     const counts = { open: 1, resolved: 0, outdated: 0 }
-    assert.deepEqual(decided, { ...approval, counts, by: `${by} (owner)` })
+    assert.deepEqual(decided, { ...approval, counts, by })
 
     for (const sentence of [
       'The second button is too small on my phone. ',

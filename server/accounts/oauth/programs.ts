@@ -9,7 +9,7 @@ import type {
 import { PROGRAM_SCOPES, type ProgramScope, scopesUpTo, widestScope } from '../../../protocol/api/programs.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { isVisible, toPlainLine } from '../../lib/plain-line.ts'
+import { toPlainLine } from '../../lib/plain-line.ts'
 import { toIso } from '../../lib/time.ts'
 import { constantTimeEqual } from '../../lib/tokens.ts'
 import type { Queries } from '../../store/queries.ts'
@@ -198,8 +198,7 @@ function programId({ idHash }: OAuthRecord): string {
 
 /** Makes one line in which something shows. */
 export function programName(name: unknown): string {
-  const line = toPlainLine(typeof name === 'string' ? name : '', MAX_NAME_LENGTH)
-  return isVisible(line) ? line : 'Unnamed program'
+  return toPlainLine(typeof name === 'string' ? name : '', MAX_NAME_LENGTH) || 'Unnamed program'
 }
 
 /** The narrowest for a request without a scope. */

@@ -1,5 +1,5 @@
 import type { Answer } from '../../../protocol/api/operations.schema.ts'
-import type { ReviewThread } from '../../../protocol/api/reviews.schema.ts'
+import type { ReviewComment, ReviewThread } from '../../../protocol/api/reviews.schema.ts'
 import { REVIEW_IDS, type ReviewId } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
 import { truncate } from '../../../protocol/format.ts'
@@ -86,10 +86,12 @@ function describe({ id, status, outdated, place, comments }: ReviewThread, max =
   const last = comments.length > 1 ? comments.at(-1) : undefined
   const { width } = place
   const short = (words: string) => truncate(words, max / 2, '…')
+  const by = ({ author }: ReviewComment) => `${short(author.name)} (${author.role})`
   return {
     ...{ id, path: short(place.path), place: short(place.text), selector: short(place.selector), width },
-    ...{ by: short(first!.author.name), words: truncate(first!.text, max, '…') },
-    ...(last && { replies: comments.length - 1, lastReply: truncate(last.text, max, '…') }),
+    ...{ by: by(first!), words: truncate(first!.text, max, '…') },
+    ...(last && { replies: comments.length - 1, lastReplyBy: by(last) }),
+    ...(last && { lastReply: truncate(last.text, max, '…') }),
     ...(status === 'resolved' && { status }),
     ...(outdated && { outdated }),
   }

@@ -4,6 +4,7 @@ import {
   MAX_DECISIONS,
   MAX_REPLIES,
   MAX_REVIEW_LINKS,
+  MAX_REVIEWER_NAME_LENGTH,
   MAX_THREADS,
   REVIEW_PATH,
 } from '../../../protocol/api/reviews.ts'
@@ -18,6 +19,7 @@ import { endFrames } from '../../accounts/review-frames.ts'
 import { ChangeWaits } from '../../lib/change-waits.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
+import { toPlainLine } from '../../lib/plain-line.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { hashToken, isId, newId, newSessionToken, Signer } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
@@ -385,7 +387,8 @@ function authorOf(
   { role }: ReviewAccess,
   name: string | undefined,
 ): shape.Reviewer {
-  const known = name?.trim() || (role === 'guest' ? undefined : account?.email.split('@')[0])
+  const typed = toPlainLine(name ?? '', MAX_REVIEWER_NAME_LENGTH)
+  const known = typed || (role === 'guest' ? undefined : account?.email.split('@')[0])
   if (known) return { name: known, role }
   throw invalidField('name', 'is required of reviewers without an account')
 }
