@@ -5,7 +5,7 @@ import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts
 import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
 import { describePublish } from '../../protocol/publish-story.ts'
 import { publishScope } from '../accounts/authorization.ts'
-import { ApiError, invalidField } from '../lib/errors.ts'
+import { ApiError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
 import type { Services } from '../services.ts'
@@ -66,9 +66,6 @@ async function publishBody(
   if (!body) throw unknownKind()
   const query = request.query as { claimToken?: string; preview?: string }
   const { claimToken, preview } = withClaimToken(request, query)
-  // A client that forgot the slug would get a second site.
-  if (slug === undefined && claimToken !== undefined)
-    throw invalidField('claimToken', 'belongs to a site; add its slug to the path of the request')
   if (slug !== undefined) {
     const scope = publishScope(preview)
     await services.pendingVersions.authorize(request.caller, slug, { claimToken, scope })

@@ -159,10 +159,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   }
 
   /** Refuses anonymous callers where sites need accounts, and unusable names. Returns the site to update, if any. */
-  async assertMayCreate(
-    caller: Caller,
-    { name, update, preview }: Pick<PublishRequest, 'name' | 'update' | 'preview'>,
-  ): Promise<Site | undefined> {
+  async assertMayCreate(caller: Caller, request: Omit<PublishRequest, 'files'>): Promise<Site | undefined> {
+    const { name, update, preview } = request
     const { allowsAnonymous, names, store, clock } = this.parts
     const { account } = caller
     if (!account && !allowsAnonymous)
@@ -178,6 +176,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       await assertPermitted(store.read, caller, { scope: publishScope(preview), reach: 'site' }, site.slug)
       return site
     }
+    assertForNewSite(request)
     await assertPermitted(store.read, caller, FOR_NEW_SITES)
     if (isByName) names.assertAllowed(name)
     else if (name !== undefined) await names.assertAvailable(caller, name)
@@ -215,8 +214,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   async #addSite(tx: WriteTransaction, wanted: WantedVersion): Promise<StagedVersion> {
     const { caller, slug, request, versionId } = wanted
     const { clock, addresses, quotas, anonymousLifetime } = this.parts
-    const { merge, name, message } = request
-    if (merge) throw invalidField('merge', 'requires an existing site')
+    const { name, message } = request
+    assertForNewSite(request)
     const now = clock()
     const { metadata, preview } = this.#separatePreview(request, now)
     if (!caller.account) assertAnonymous(preview, metadata)
@@ -373,6 +372,14 @@ export function compareManifests(
   const diff = diffManifests(replaced, files)
   const removal = diff.removed.length === 0 ? undefined : findRemoval(replaced, files)
   return { removal, changes: countChanges(diff) }
+}
+
+/** A client that forgot the slug would get a second site. */
+function assertForNewSite({ merge, claimToken, baseVersionId }: Omit<PublishRequest, 'files'>): void {
+  const given = { merge: merge || undefined, claimToken, baseVersionId }
+  for (const [field, value] of Object.entries(given))
+    if (value !== undefined)
+      throw invalidField(field, 'requires an existing site: add its slug, or leave this out for a new site')
 }
 
 /** Top level wins over `viewer` (contract, "Publish"). */

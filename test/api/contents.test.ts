@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { MIB } from '../support/units.ts'
 import { startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 import { assertKeepsNothing, make } from './archive-requests.ts'
+import { toManifest } from './content.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -111,6 +112,31 @@ test('an HTML body is a site of one page', async () => {
   assert.equal((await api.request('POST', '/api/v1/publish', { headers: html, body })).status, 413)
 })
 
+test('a publish as a new site is refused when it is about another one, in whatever way it is sent', async () => {
+  const token = { 'x-slipway-claim-token': randomUUID() }
+  const claimToken = randomUUID()
+  const name = `new-${claimToken.slice(0, 8)}`
+  const staged = { files: toManifest({ 'index.html': 'x' }) }
+  const inline = { files: [{ path: 'index.html', content: 'x' }] }
+  const zip = { body: make('zip', { 'index.html': 'x' }), headers: { 'content-type': 'application/zip' } }
+  const requests: [field: string, request: object, query?: string][] = [
+    ['merge', { json: { ...staged, merge: true } }],
+    ['claimToken', { json: { ...staged, claimToken } }],
+    ['claimToken', { json: staged, headers: token }],
+    ['claimToken', { json: { ...inline, claimToken } }],
+    ['claimToken', { ...zip, headers: { ...zip.headers, ...token } }],
+    ['claimToken', zip, `?claimToken=${claimToken}`],
+    ['baseVersionId', { json: { ...staged, baseVersionId: 'x' } }],
+    ['baseVersionId', { json: { ...inline, baseVersionId: 'x' } }],
+    ['baseVersionId', { json: { ...inline, baseVersionId: 'x', name, update: true }, key: owner.key }],
+    ['baseVersionId', zip, '?baseVersionId=x'],
+  ]
+  for (const [field, request, query = ''] of requests) {
+    api.pass()
+    assertInvalid(await api.request('POST', `/api/v1/publish${query}`, request), field)
+  }
+})
+
 describe('an upload to the address of the service', () => {
   const contents = { 'index.html': 'home', 'a.txt': 'a' }
   const put = (target: string, body: string | Buffer, headers: Record<string, string> = {}, key?: string) =>
@@ -159,7 +185,7 @@ describe('an upload to the address of the service', () => {
     assert.match(withoutToken.json.hint, /X-Slipway-Claim-Token/)
     const withoutSlug = await put('/', zip, { 'x-slipway-claim-token': claimToken })
     assert.equal(withoutSlug.status, 400)
-    assert.match(withoutSlug.text, /add its slug to the path/)
+    assert.match(withoutSlug.text, /add its slug/)
     const updated = await put(`/${slug}`, zip, { 'x-slipway-claim-token': claimToken })
     assert.deepEqual([updated.status, updated.text.split('\n')[0]], [200, siteUrl])
     await owner.client.claim(slug, claimToken)
