@@ -5,6 +5,7 @@ import { useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
+import { useKeptInput, withoutSent } from '../kit/kept-input.ts'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { shortId } from '../site/version-labels.ts'
@@ -25,11 +26,11 @@ interface DecisionPanelProps {
 /** The decision about the version on screen, and the buttons to make one. */
 export function DecisionPanel({ review, versionId, canWrite, onDecide }: DecisionPanelProps) {
   const [asked, ask] = useState<Verdict | undefined>(undefined)
-  const [note, write] = useState('')
+  const [note = '', write] = useKeptInput<string>(`note/${review.slug}/${review.preview ?? ''}`)
   const decide = useAction(async () => {
     await onDecide(asked!, note.trim())
     ask(undefined)
-    write('')
+    write(withoutSent<string | undefined>(note, undefined))
   })
   const { error } = decide
   const hint =
@@ -71,7 +72,12 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
           action={Object.assign(() => decide(), decide, error && { error: { ...error, hint } })}
           onClose={() => ask(undefined)}
         >
-          <TextArea label="Note (optional)" value={note} maxLength={MAX_NOTE_LENGTH} onWrite={write} />
+          <TextArea
+            label="Note (optional)"
+            value={note}
+            maxLength={MAX_NOTE_LENGTH}
+            onWrite={(text) => write(() => text || undefined)}
+          />
         </Confirm>
       )}
     </section>
