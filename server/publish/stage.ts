@@ -169,8 +169,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
         'This server publishes sites of accounts only. Sign in, then publish again',
       )
     if (name !== undefined && typeof name !== 'string') throw invalidField('name', 'must be a string')
-    const isByName = update && account && name !== undefined
-    const site = isByName ? await findByName(store.read, name, { account, now: clock() }) : undefined
+    const site = await findByName(store.read, request, { account, now: clock() })
     if (site) {
       await requireAccessTo(store.read, 'publish', site, { account: account!, now: clock() })
       await assertPermitted(store.read, caller, { scope: publishScope(preview), reach: 'site' }, site.slug)
@@ -178,8 +177,9 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     }
     assertForNewSite(request)
     await assertPermitted(store.read, caller, FOR_NEW_SITES)
-    if (isByName) names.assertAllowed(name)
-    else if (name !== undefined) await names.assertAvailable(caller, name)
+    if (name === undefined) return undefined
+    if (update && account) names.assertAllowed(name)
+    else await names.assertAvailable(caller, name)
     return undefined
   }
 
@@ -194,10 +194,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       const site = slug
       const scope = { site, account: account?.id ?? [] }
       const write = async (tx: WriteTransaction) => {
-        const found =
-          update && account && name !== undefined
-            ? await findByName(tx, name, { account, now: clock() })
-            : undefined
+        const found = await findByName(tx, request, { account, now: clock() })
         const current = found?.slug ?? name ?? site
         // Renamed since: again, with its lock.
         if (current !== site) return current

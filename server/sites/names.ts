@@ -1,4 +1,5 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import type { PublishRequest } from '../../protocol/api/publish.schema.ts'
 import type { NameCheck, RenameResponse } from '../../protocol/api/sites.schema.ts'
 import { MAX_NAME_LENGTH, MIN_NAME_LENGTH, suggestName } from '../../protocol/site-name.ts'
 import {
@@ -58,8 +59,7 @@ export class SiteNames extends Component<SiteNamesParts> {
       throw new ApiError('UNAUTHORIZED', sentence)
     }
     this.assertAllowed(name)
-    const site = await this.parts.store.read.sites.find(name)
-    if (site && !isReusable(site, account.id)) throw nameTaken(name)
+    if (!(await this.check(account, name)).available) throw nameTaken(name)
   }
 
   /** Immediate and idempotent. The former name redirects for 30 days, while the site can take it back, then retires. */
@@ -97,12 +97,13 @@ export class SiteNames extends Component<SiteNamesParts> {
   }
 }
 
-/** What a publish by name updates, own sites only: who took the name first could share a site. NAME_TAKEN. */
+/** What a publish by name updates, if it is one; own sites only: who took the name first could share one. NAME_TAKEN. */
 export async function findByName(
   queries: Queries,
-  name: string,
-  { account, now }: { account: Account; now: number },
+  { name, update }: Pick<PublishRequest, 'name' | 'update'>,
+  { account, now }: { account: Account | undefined; now: number },
 ): Promise<Site | undefined> {
+  if (!update || !account || name === undefined) return undefined
   let site = await queries.sites.find(name)
   // Each row says where the site is now: two reads of which a rename came between would miss it.
   while (site && site.renamedTo !== null) site = await queries.sites.find(site.renamedTo)

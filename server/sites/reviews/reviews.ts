@@ -382,11 +382,7 @@ function withoutToken(caller: ReviewCaller): ReviewCaller {
   return { ...caller, reviewToken: undefined }
 }
 
-function authorOf(
-  { account }: ReviewCaller,
-  { role }: ReviewAccess,
-  name: string | undefined,
-): shape.Reviewer {
+function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name?: string): shape.Reviewer {
   const typed = toPlainLine(name ?? '', MAX_REVIEWER_NAME_LENGTH)
   const known = typed || (role === 'guest' ? undefined : account?.email.split('@')[0])
   if (known) return { name: known, role }
