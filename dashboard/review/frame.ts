@@ -11,6 +11,8 @@ const MAX_NEIGHBOUR = 100
 const MAX_SELECTOR = 512
 /** Characters of a page that are searched for the text of a mark. */
 const MAX_SEARCHED = 500_000
+/** Of the text of a mark, whose neighbors are compared: a guest can write marks that each letter of a page fits. */
+const MAX_OCCURRENCES = 200
 
 const STYLE = `:host{all:initial}
 .box{position:fixed;pointer-events:none;border:2px solid #0b5a75;background:rgb(11 90 117/.12);border-radius:4px;box-sizing:border-box}
@@ -132,22 +134,27 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
   }
   if (bySelector && clean(bySelector.textContent).includes(text)) return bySelector
   if (text === '') return undefined
-  let best: { at: number; score: number } | undefined
-  let count = 0
-  for (let at = page.text.indexOf(text); at >= 0; at = page.text.indexOf(text, at + 1)) {
+  let [best, score, count] = [0, -1, 0]
+  for (
+    let at = page.text.indexOf(text);
+    at >= 0 && count < MAX_OCCURRENCES && score < 2;
+    at = page.text.indexOf(text, at + 1)
+  ) {
     const end = at + text.length
-    const fits = [
+    const isAfter =
       before !== '' &&
-        clean(page.text.slice(Math.max(0, at - MAX_NEIGHBOUR - 5), at)).endsWith(before.slice(-20)),
-      after !== '' && clean(page.text.slice(end, end + MAX_NEIGHBOUR + 5)).startsWith(after.slice(0, 20)),
-    ]
-    const score = fits.filter(Boolean).length
+      clean(page.text.slice(Math.max(0, at - MAX_NEIGHBOUR - 5), at)).endsWith(before.slice(-20))
+    const isBefore =
+      after !== '' && clean(page.text.slice(end, end + MAX_NEIGHBOUR + 5)).startsWith(after.slice(0, 20))
+    const fits = +isAfter + +isBefore
     count++
-    if (!best || score > best.score) best = { at, score }
+    if (fits > score) {
+      best = at
+      score = fits
+    }
   }
-  if (!best || (count > 1 && best.score === 0)) return undefined
-  const { at } = best
-  return page.nodes.findLast(({ start }) => start <= at)?.node.parentElement
+  if (score < (count > 1 ? 1 : 0)) return undefined
+  return page.nodes.findLast(({ start }) => start <= best)?.node.parentElement
 }
 
 function placeMarks(): void {

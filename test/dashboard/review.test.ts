@@ -87,6 +87,13 @@ for (const [what, outcome, html] of [
     PAGE('Buy').replace('<h1>', '<p>Order</p><p>Order</p><h1>'),
   ],
   [
+    'whose text is at more than 200 places before the one with the same words around',
+    'is outdated',
+    PAGE('Buy')
+      .replace('<h1>', `${'<p>Order</p>'.repeat(200)}<h1>`)
+      .replace('<button>Buy</button>', '<p><b>Order</b></p>'),
+  ],
+  [
     'whose text is at two other places',
     'is at the one with the same words around',
     PAGE('Buy').replace('<h1>', '<p>Order</p><h1>').replace('<button>Buy</button>', '<p><b>Order</b></p>'),
