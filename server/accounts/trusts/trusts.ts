@@ -114,16 +114,9 @@ export class Trusts extends Component<TrustsParts> {
       await requireAccess(tx, 'publish', { slug: currentSlug, account, now })
       if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt))) throw usedToken()
       await tx.trusts.recordUse(trust.id, job, now)
-      const { apiKey } = await mintKey(
-        tx,
-        {
-          accountId: account.id,
-          name: job.repository,
-          grant: { scope, sites: [trust.site], expiresAt },
-          issuedBy: keyIssuer(trust.id),
-        },
-        now,
-      )
+      const grant = { scope, sites: [trust.site], expiresAt }
+      const named = { accountId: account.id, name: job.repository, grant, issuedBy: keyIssuer(trust.id) }
+      const { apiKey } = await mintKey(tx, named, now)
       return { apiKey, site: currentSlug, scope, expiresAt: toIso(expiresAt) }
     })
   }
