@@ -51,7 +51,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     })
   }
 
-  /** Collaborators may remove themselves. Ends the review links and trusts that the collaborator created. NOT_FOUND. */
+  /** Collaborators may remove themselves. Ends their review links, trusts and keys of this site alone. NOT_FOUND. */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.parts
     const email = readEmail(typed)
@@ -65,6 +65,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
       if (!removed) return
       await endReviewsOf(tx, removed, { slug, now })
       await tx.trusts.deleteOfSite(visitsKey, removed.id)
+      await tx.keys.deleteOfSite(removed.id, visitsKey)
     })
     return { slug, email, removed: true }
   }

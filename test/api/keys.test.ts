@@ -147,7 +147,7 @@ describe('a key of one site', () => {
     assert.equal((await api.client(apiKey).details(own.slug)).slug, own.slug)
     await expectFailure(api.client(apiKey).delete(own.slug), 'OWNER_REQUIRED')
     await owner.client.removeCollaborator(own.slug, stranger.email)
-    await expectFailure(api.client(apiKey).details(own.slug), 'NOT_FOUND')
+    await expectFailure(api.client(apiKey).details(own.slug), 'UNAUTHORIZED')
   })
 })
 
