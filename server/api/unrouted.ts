@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import { http } from '../../packages/http-server/node-http.ts'
 import { PATHS } from '../../protocol/api/paths.ts'
 import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
+import { REVIEW_TOKEN_HEADER } from '../../protocol/api/reviews.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import { PUBLISH_HINT } from '../web/pages.ts'
@@ -10,7 +11,7 @@ import { CLIENT_HEADER } from './auth.ts'
 import { unknownEndpoint } from './errors.ts'
 
 /** Of requests from other origins: those of the API and of the Model Context Protocol. */
-const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, ${CLIENT_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
+const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, ${REVIEW_TOKEN_HEADER}, ${CLIENT_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
 
 /** The methods of a path, as `Allow` lists them; undefined for an unknown path. */
 type MethodLookup = (request: Pick<FastifyRequest, 'url'>) => string | undefined

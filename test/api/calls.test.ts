@@ -140,7 +140,9 @@ test('pages of every origin may send each call with a key', async () => {
     const answer = await api.request('OPTIONS', path.replace(/\{\w+\}/g, 'x'), { headers: preflight })
     assert.equal(answer.status, 204, route)
     assert.ok(answer.headers['access-control-allow-methods']!.split(', ').includes(method), route)
-    assert.match(answer.headers['access-control-allow-headers']!, /authorization.*content-type/i)
+    const allowed = answer.headers['access-control-allow-headers']!
+    assert.match(allowed, /authorization.*content-type/i)
+    assert.ok(allowed.includes(REVIEW_TOKEN_HEADER))
   }
 })
 
