@@ -9,7 +9,7 @@ import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { showToast } from '../kit/toast.tsx'
-import { setDraft } from './settings-draft.ts'
+import { dropDraft } from './settings-draft.ts'
 
 interface DeleteSiteProps {
   site: Pick<SiteSummary, 'slug' | 'title' | 'restorable'>
@@ -45,7 +45,7 @@ export function DeleteSite({ site, onClose, onDeleted }: DeleteSiteProps) {
   }
   const remove = useAction(async () => {
     const { deletedUntil } = await slipway.delete(slug)
-    setDraft(slug, {})
+    dropDraft(slug)
     invalidate('sites', `site/${slug}`, 'domains')
     onClose()
     if (onDeleted) onDeleted()

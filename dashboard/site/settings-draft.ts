@@ -1,6 +1,7 @@
 import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { onOtherUser } from '../api/session.ts'
 import { Signal } from '../api/signal.ts'
+import { moveKeptInput } from '../kit/kept-input.ts'
 import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
 
 /** The changed settings of a site that are not saved yet. Absent fields are unchanged. */
@@ -40,8 +41,9 @@ export function removeSaved(slug: string, saved: SettingsDraft): void {
   confirmUnloadOfDrafts()
 }
 
-/** Keeps the draft of a site that was renamed, beneath what was changed under its new name. */
+/** Keeps what was typed about a site that was renamed, beneath what was typed under its new name. */
 export function moveDraft(from: string, to: string): void {
+  moveKeptInput(from, to)
   const draft = settingsDraft(from).value
   if (!hasChanges(draft)) return
   setDraft(from, {})
@@ -52,6 +54,12 @@ export function moveDraft(from: string, to: string): void {
 export function setDraft(slug: string, draft: SettingsDraft): void {
   settingsDraft(slug).value = draft
   confirmUnloadOfDrafts()
+}
+
+/** Forgets what was typed about a site that was deleted or left. */
+export function dropDraft(slug: string): void {
+  moveKeptInput(slug, undefined)
+  setDraft(slug, {})
 }
 
 export function hasChanges(draft: SettingsDraft): boolean {

@@ -53,8 +53,11 @@ interface PreviewRowProps {
 function PreviewRow({ site, version, onPromote, onDelete }: PreviewRowProps) {
   const me = useSignal(signedInAs)
   const promote = useAction(onPromote)
-  const remove = useAction(onDelete)
   const [isConfirming, setConfirming] = useState(false)
+  const remove = useAction(async () => {
+    await onDelete()
+    setConfirming(false)
+  })
   const { preview, current, versionId, message } = version
   const { name, url, expiresAt } = preview
   const facts = [shortId(versionId), formatAuthor(version, me), formatChanges(version, site)]

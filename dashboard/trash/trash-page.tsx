@@ -135,6 +135,7 @@ interface DeletePermanentlyProps {
 function DeletePermanently({ slug, name, onDeleted, onClose }: DeletePermanentlyProps) {
   const remove = useAction(async () => {
     await slipway.delete(slug, { permanent: true })
+    onClose()
     onDeleted()
     showToast(`${name} deleted permanently.`)
   })

@@ -212,6 +212,15 @@ describe('the settings of a site', requiresBrowser, () => {
   })
 
   test('rename the site to a name that is available, and keep unsaved changes', async () => {
+    const edit = async () => {
+      await page.getByRole('link', { name: 'Files', exact: true }).click()
+      await page.getByRole('button', { name: 'Actions for index.html' }).click()
+      await page.getByRole('menuitem', { name: 'Edit text' }).click()
+    }
+    const content = page.getByLabel('Content')
+    await edit()
+    await content.fill('Typed')
+    await page.goBack()
     const field = part('General').getByLabel('Site name')
     await page.getByLabel('Title').fill('Unsaved')
     const refused = part('General').getByRole('alert').filter({ hasText: /\w/ })
@@ -245,6 +254,10 @@ describe('the settings of a site', requiresBrowser, () => {
     slug = 'corner-bakery'
     assert.match(await visited(siteUrl), /Bread/)
     await page.getByRole('button', { name: 'Discard' }).click()
+    await edit()
+    assert.equal(await content.inputValue(), 'Typed')
+    await page.getByRole('button', { name: 'Discard changes' }).click()
+    await page.goBack()
   })
 
   test('keep the input when it cannot be saved, and show the reason', async () => {
