@@ -3,7 +3,6 @@ import type { Collaborator } from '../../protocol/api/collaborators.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
-import { toDisplayError } from '../api/display-error.ts'
 import { invalidate, useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
@@ -20,7 +19,7 @@ import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { sendsEmails } from '../sign-in/email-delivery.ts'
-import { setDraft } from './settings-draft.ts'
+import { dropDraft } from './settings-draft.ts'
 
 /** Who can publish to the site. The owner invites and removes; a collaborator can leave. */
 export function People({ site }: { site: SiteDetails }) {
@@ -34,18 +33,12 @@ export function People({ site }: { site: SiteDetails }) {
       ...known,
       collaborators: [...known.collaborators.filter(({ email }) => email !== person.email), person],
     }))
-  const remove = useAction(async (email: string) => {
+  const remove = async (email: string) => {
     await slipway.removeCollaborator(slug, email)
     set((known) => ({ ...known, collaborators: known.collaborators.filter((one) => one.email !== email) }))
     list.current?.focus()
-    showToast(`${email} removed.`, async () => {
-      try {
-        show(await slipway.addCollaborator(slug, email))
-      } catch (error) {
-        showToast(`Couldn't undo. ${toDisplayError(error).title}`)
-      }
-    })
-  })
+    showToast(`${email} removed.`)
+  }
   return (
     <Panel
       title="People"
@@ -57,7 +50,6 @@ export function People({ site }: { site: SiteDetails }) {
       actions={!isOwner && <Leave slug={slug} />}
     >
       <ErrorNotice error={error} onRetry={reload} />
-      <ErrorNotice error={remove.error} />
       {!value && loading && <Loading what="the people" />}
       {value && (
         <ul class="plain-list people" ref={list} tabIndex={-1} aria-label="People with access">
@@ -79,10 +71,12 @@ export function People({ site }: { site: SiteDetails }) {
 
 interface PersonProps {
   person: Collaborator
-  onRemove: ((email: string) => unknown) | undefined
+  onRemove: ((email: string) => Promise<void>) | undefined
 }
 
 function Person({ person: { email, addedAt }, onRemove }: PersonProps) {
+  const [isConfirming, setConfirming] = useState(false)
+  const remove = useAction(async () => onRemove?.(email))
   return (
     <li>
       <bdi>{email}</bdi>
@@ -90,9 +84,22 @@ function Person({ person: { email, addedAt }, onRemove }: PersonProps) {
         Added <RelativeTime at={addedAt} />
       </span>
       {onRemove && (
-        <Button variant="link" label={`Remove ${email}`} onClick={() => onRemove(email)}>
+        <Button variant="link" label={`Remove ${email}`} onClick={() => setConfirming(true)}>
           Remove
         </Button>
+      )}
+      {isConfirming && (
+        <Confirm
+          title={`Remove ${email}?`}
+          verb="Remove person"
+          action={remove}
+          onClose={() => setConfirming(false)}
+        >
+          <p>
+            They lose access to this site. Their review links, trusted repositories and keys for this site
+            end, and do not come back when you invite them again.
+          </p>
+        </Confirm>
       )}
     </li>
   )
@@ -142,7 +149,7 @@ function Leave({ slug }: { slug: string }) {
   const navigate = useGuardedNavigate()
   const leave = useAction(async () => {
     await slipway.removeCollaborator(slug, signedInAs.value!)
-    setDraft(slug, {})
+    dropDraft(slug)
     invalidate('sites', `site/${slug}`)
     navigate('/sites', true)
     showToast('You left the site.')
