@@ -13,7 +13,7 @@ const SIGN_IN_PATH = '/sign-in#code='
 
 /** The link signs in only in the browser that requested the code; the code itself works everywhere. */
 export function codeEmail(o: ServiceEmail & { code: string; minutes: number }): Email {
-  const content = {
+  return renderEmail(o.branding, {
     kind: 'sign-in-code',
     to: o.to,
     subject: `${o.code} is your ${o.branding.name} sign-in code`,
@@ -26,8 +26,7 @@ export function codeEmail(o: ServiceEmail & { code: string; minutes: number }): 
       "Didn't request it? Ignore this email. Never share this code.",
     ],
     footer: `This address was entered to sign in at ${o.baseUrl}.`,
-  }
-  return renderEmail(content, o.branding)
+  })
 }
 
 /** Notifies an owner of many wrong codes, and for which sources sign-in is locked. */
@@ -36,7 +35,7 @@ export function lockEmail(o: ServiceEmail & { lock: 'caller' | 'unknown sources'
     o.lock === 'caller'
       ? 'from the network that sent them'
       : 'from networks and browsers that have never signed in to it before'
-  const content = {
+  return renderEmail(o.branding, {
     kind: 'sign-in-paused',
     to: o.to,
     subject: `Sign-in to ${o.branding.name} is paused for your address`,
@@ -45,12 +44,11 @@ export function lockEmail(o: ServiceEmail & { lock: 'caller' | 'unknown sources'
       "Your sites stay online, and your API key keeps working. If it wasn't you, you don't need to do anything: none of the codes was correct.",
     ],
     footer: `You receive this email because of your account at ${o.baseUrl}.`,
-  }
-  return renderEmail(content, o.branding)
+  })
 }
 
 export function invitationEmail(o: ServiceEmail & { days: number }): Email {
-  const content = {
+  return renderEmail(o.branding, {
     kind: 'invitation',
     to: o.to,
     subject: `You are invited to ${o.branding.name}`,
@@ -59,13 +57,12 @@ export function invitationEmail(o: ServiceEmail & { days: number }): Email {
       { label: 'Sign in', url: `${o.baseUrl}/sign-in` },
     ],
     footer: `An administrator of ${o.baseUrl} entered this address. Without an account you get no further emails.`,
-  }
-  return renderEmail(content, o.branding)
+  })
 }
 
 /** In place of a sign-in code to an address that cannot create an account. */
 export function signUpClosedEmail(o: ServiceEmail): Email {
-  const content = {
+  return renderEmail(o.branding, {
     kind: 'sign-up-closed',
     to: o.to,
     subject: 'No account has this email address',
@@ -74,6 +71,5 @@ export function signUpClosedEmail(o: ServiceEmail): Email {
       'If you have an account, sign in with its address. Otherwise ask the administrator for an invitation.',
     ],
     footer: `This address was entered to sign in at ${o.baseUrl}.`,
-  }
-  return renderEmail(content, o.branding)
+  })
 }

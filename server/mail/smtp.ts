@@ -51,9 +51,9 @@ export function smtpMail(options: SmtpMailOptions): Mail {
           const cause = (error as Error).message.replaceAll(email.to, to)
           options.log.warn(event, { kind, to, attempt, cause })
           if (attempt === MAX_ATTEMPTS || signal.aborted || isFinal(error)) {
-            const sentence = `The email could not be sent: ${reason}`
+            const sentence = `The email could not be sent: the mail server ${reason}`
             if (!concernsEmail(error)) throw new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
-            throw isFinal(error) ? new MailRejectedError(sentence, cause) : new MailDeferredError(sentence)
+            throw isRefusal(error) ? new MailRejectedError(sentence, cause) : new MailDeferredError(sentence)
           }
           await pause(RETRY_DELAY_MS)
         }
@@ -75,25 +75,18 @@ async function openTransport(url: string, stepTimeoutMs: number) {
 interface SmtpFailure extends Error {
   /** Of the last reply; missing when the server could not be reached or the connection ended. */
   responseCode?: number
+  response?: string
   command?: string
 }
 
 /** The line for the log, and the end of the sentence for the caller. */
 function describeFailure(error: unknown): { event: string; reason: string } {
   const { responseCode, command } = error as SmtpFailure
-  if (responseCode === undefined) {
-    return {
-      event: 'mail server does not respond',
-      reason: 'the mail server does not respond. Try again later.',
-    }
-  }
-  const isAddress = command === 'RCPT TO' && isFinal(error)
-  return {
-    event: 'mail server rejected an email',
-    reason: isAddress
-      ? 'the mail server rejected the address. Check it and try again.'
-      : 'the mail server rejected it. Try again later.',
-  }
+  if (responseCode === undefined)
+    return { event: 'mail server does not respond', reason: 'does not respond. Try again later.' }
+  const isAddress = command === 'RCPT TO' && isRefusal(error)
+  const reason = isAddress ? 'rejected the address. Check it and try again.' : 'rejected it. Try again later.'
+  return { event: 'mail server rejected an email', reason }
 }
 
 /** Whether the server refused the address or the email; not the sender, its login or the connection (421). */
@@ -105,4 +98,9 @@ function concernsEmail(error: unknown): boolean {
 /** RFC 5321, 4.2.1: a 5xx reply is permanent. */
 function isFinal(error: unknown): boolean {
   return ((error as SmtpFailure).responseCode ?? 0) >= 500
+}
+
+/** Not a refusal of the service, by a policy of the server (5.7) or for its sender (5.1.7, 5.1.8); RFC 3463, 3. */
+function isRefusal(error: unknown): boolean {
+  return isFinal(error) && !/^5\d\d[ -]5\.(?:7\.|1\.[78]\b)/.test((error as SmtpFailure).response ?? '')
 }

@@ -25,8 +25,8 @@ const MAX_LINE_LENGTH = 76
  * that lists of emails show beside the subject.
  */
 export function renderEmail(
-  { subject: typedSubject, blocks: typedBlocks, footer, ...email }: EmailContent,
   branding: ServiceBranding,
+  { subject: typedSubject, blocks: typedBlocks, footer, ...email }: EmailContent,
 ): Email {
   const subject = singleLine(typedSubject)
   const blocks = typedBlocks.map((block) => (typeof block === 'string' ? singleLine(block) : block))

@@ -19,6 +19,7 @@ const failures: [what: string, Behavior, connections: number, sentence: RegExp][
   ['hangs up', 'hangs up', 2, NO_RESPONSE],
   ['is temporarily busy', { reply: '451 later', to: /^MAIL/ }, 2, REJECTED],
   ['rejects this address', { reply: '550 no such user', to: /^RCPT/ }, 1, /rejected the address\. Check it/],
+  ['relays no more', { reply: '554 5.7.1 Relay access denied', to: /^RCPT/ }, 1, REJECTED],
   ['rejects every mail', { reply: '554 no', to: /^(EHLO|HELO)/ }, 2, REJECTED],
   ['disconnects during the mail', { reply: '421 closing', to: /Subject/ }, 2, REJECTED],
 ]

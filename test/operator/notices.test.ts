@@ -382,15 +382,23 @@ describe('a mail server that refuses', () => {
   test('the sender of the service delays the emails, and turns off those of no account', async () => {
     const email = 'eve@example.test'
     const client = service.client(await signIn(email))
-    server.behave({ reply: '550 5.7.1 sender refused', to: /^MAIL/ })
-    await add(email, '1')
-    await sendDue(operator)
-    assert.equal((await client.me()).emailProblem, null)
-    server.behave(ACCEPTS)
-    server.received = ''
-    service.clock.now += DAY_MS / 96
-    await sendDue(operator)
-    assert.equal(recipients().length, 1)
+    const refusals: [reply: string, to: RegExp][] = [
+      ['550 5.7.1 sender refused', /^MAIL/],
+      ['554-5.7.1 Relay access denied\r\n554 5.7.1 Ask for it', /^RCPT/],
+      ['550 5.1.8 Sender address rejected: domain not found', /^RCPT/],
+      ['550 5.7.0 Daily quota exceeded', /^DATA/],
+    ]
+    for (const [reply, to] of refusals) {
+      server.behave({ reply, to })
+      await add(email, reply)
+      await sendDue(operator)
+      assert.equal((await client.me()).emailProblem, null, reply)
+      server.behave(ACCEPTS)
+      server.received = ''
+      service.clock.now += DAY_MS / 96
+      await sendDue(operator)
+      assert.equal(recipients().length, 1, reply)
+    }
   })
 })
 

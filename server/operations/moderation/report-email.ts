@@ -25,7 +25,7 @@ interface ReportEmail {
 export function reportEmail({ to, sites, addresses, branding }: ReportEmail): Email {
   const maxQuoted = Math.ceil(MAX_QUOTED / sites.length)
   const [{ slug, reports }] = sites as [SiteReports]
-  const content = {
+  return renderEmail(branding, {
     kind: 'site-reported',
     to,
     subject:
@@ -37,8 +37,7 @@ export function reportEmail({ to, sites, addresses, branding }: ReportEmail): Em
       { label: 'Open reports', url: `${addresses.base}/admin/reports` },
     ],
     footer: `You receive this email because SLIPWAY_REPORT_EMAIL of the service at ${addresses.base} is your address.`,
-  }
-  return renderEmail(content, branding)
+  })
 }
 
 function describeReports({ slug, reports }: SiteReports, addresses: UrlBuilder, maxQuoted: number): string[] {

@@ -38,7 +38,7 @@ export function noticeEmail(o: NoticeEmail): Email {
   const { subject, blocks, reason } = describe(event, addresses, o.now)
   const off = unsubscribeUrl === undefined ? '' : ` Turn these emails off: ${base}/account`
   const footer = `${reason ?? `You receive this email because of your account at ${base}.`}${off}`
-  return renderEmail({ kind: event.kind, to, subject, blocks, footer, unsubscribeUrl }, o.branding)
+  return renderEmail(o.branding, { kind: event.kind, to, subject, blocks, footer, unsubscribeUrl })
 }
 
 type EventOf<Kind extends NoticeEvent['kind']> = Extract<NoticeEvent, { kind: Kind }>

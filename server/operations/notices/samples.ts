@@ -54,14 +54,11 @@ function sampleReport({ to, addresses, branding, now }: SampleOptions): Email {
 
 /** For `slipway-server mail test` and `slipway-server check --mail`. */
 export function testEmail({ to, addresses, branding }: Omit<SampleOptions, 'now'>): Email {
-  return renderEmail(
-    {
-      ...{ kind: 'test', to, subject: `Test of the emails of ${branding.name}` },
-      blocks: [`The emails of ${branding.name} at ${addresses.base} arrive.`],
-      footer: `An operator of ${addresses.base} sent this email to test the mail server.`,
-    },
-    branding,
-  )
+  return renderEmail(branding, {
+    ...{ kind: 'test', to, subject: `Test of the emails of ${branding.name}` },
+    blocks: [`The emails of ${branding.name} at ${addresses.base} arrive.`],
+    footer: `An operator of ${addresses.base} sent this email to test the mail server.`,
+  })
 }
 
 function sampleEvents(now: number): Events {
