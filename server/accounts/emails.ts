@@ -14,8 +14,7 @@ const SIGN_IN_PATH = '/sign-in#code='
 /** The link signs in only in the browser that requested the code; the code itself works everywhere. */
 export function codeEmail(o: ServiceEmail & { code: string; minutes: number }): Email {
   return renderEmail(o.branding, {
-    kind: 'sign-in-code',
-    to: o.to,
+    ...{ kind: 'sign-in-code', to: o.to },
     subject: `${o.code} is your ${o.branding.name} sign-in code`,
     code: o.code,
     blocks: [
@@ -36,8 +35,7 @@ export function lockEmail(o: ServiceEmail & { lock: 'caller' | 'unknown sources'
       ? 'from the network that sent them'
       : 'from networks and browsers that have never signed in to it before'
   return renderEmail(o.branding, {
-    kind: 'sign-in-paused',
-    to: o.to,
+    ...{ kind: 'sign-in-paused', to: o.to },
     subject: `Sign-in to ${o.branding.name} is paused for your address`,
     blocks: [
       `Many wrong sign-in codes were entered for your address at ${o.baseUrl}. To protect your account, sign-in is paused ${where}. It works again in ${o.hours} hours.`,
@@ -49,8 +47,7 @@ export function lockEmail(o: ServiceEmail & { lock: 'caller' | 'unknown sources'
 
 export function invitationEmail(o: ServiceEmail & { days: number }): Email {
   return renderEmail(o.branding, {
-    kind: 'invitation',
-    to: o.to,
+    ...{ kind: 'invitation', to: o.to },
     subject: `You are invited to ${o.branding.name}`,
     blocks: [
       `You can create an account at ${o.baseUrl}, where websites are published. Sign in with this email address within ${o.days} days:`,
@@ -63,8 +60,7 @@ export function invitationEmail(o: ServiceEmail & { days: number }): Email {
 /** In place of a sign-in code to an address that cannot create an account. */
 export function signUpClosedEmail(o: ServiceEmail): Email {
   return renderEmail(o.branding, {
-    kind: 'sign-up-closed',
-    to: o.to,
+    ...{ kind: 'sign-up-closed', to: o.to },
     subject: 'No account has this email address',
     blocks: [
       `A sign-in code for ${o.baseUrl} was requested with this email address. No account has it, and not everyone can create one there.`,

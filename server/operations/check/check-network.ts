@@ -60,17 +60,12 @@ async function checkPort({ host, port, setting, isRunning }: WantedPort): Promis
 
 async function isService({ host, port, proxyProtocol }: Config, secret: Secrets): Promise<boolean> {
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
-  const headers = {
-    Host: 'localhost',
-    Connection: 'close',
-    [PROBE_HEADER]: new ProbeToken(secret).create(Date.now()),
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const probe = `${PROBE_HEADER}: ${new ProbeToken(secret).create(Date.now())}`
   try {
     await using socket = connect({ host: address, port, signal: AbortSignal.timeout(TIMEOUT_MS) })
     // As in `deploy/ready`.
     if (proxyProtocol !== undefined) socket.write('PROXY UNKNOWN\r\n')
-    socket.write(`GET /health HTTP/1.1\r\n${lines.join('')}\r\n`)
+    socket.write(`GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${probe}\r\n\r\n`)
     let answer = ''
     for await (const chunk of socket.setEncoding('utf8')) {
       answer += chunk

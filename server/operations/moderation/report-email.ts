@@ -26,8 +26,7 @@ export function reportEmail({ to, sites, addresses, branding }: ReportEmail): Em
   const maxQuoted = Math.ceil(MAX_QUOTED / sites.length)
   const [{ slug, reports }] = sites as [SiteReports]
   return renderEmail(branding, {
-    kind: 'site-reported',
-    to,
+    ...{ kind: 'site-reported', to },
     subject:
       sites.length === 1
         ? `${slug} was reported: ${reports.latest[0]?.reason ?? 'other'}`

@@ -63,16 +63,12 @@ function addCertificates(metrics: Metrics, { store, https }: Parts): void {
   }, QUERY_LIFETIME_MS)
   const sources = { acme: () => issued, file: () => https?.fileValidity }
   for (const [source, read] of Object.entries(sources)) {
-    const expiry = () => {
+    const timeFrom = (from: (life: Validity) => number) => () => {
       const life = read()
-      return life && (life.notAfter - store.clock()) / SECOND_MS
+      return life && (life.notAfter - from(life)) / SECOND_MS
     }
-    const lifetime = () => {
-      const life = read()
-      return life && (life.notAfter - life.notBefore) / SECOND_MS
-    }
-    metrics.addRead('slipway_certificate_expiry_seconds', expiry, { source })
-    metrics.addRead('slipway_certificate_lifetime_seconds', lifetime, { source })
+    metrics.addRead('slipway_certificate_expiry_seconds', timeFrom(store.clock), { source })
+    metrics.addRead('slipway_certificate_lifetime_seconds', timeFrom((its) => its.notBefore), { source })
   }
 }
 
