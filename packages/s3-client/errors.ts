@@ -85,6 +85,8 @@ export function outcomeOf(error: unknown): RequestOutcome {
   if (error instanceof BodyError) return 'stopped'
   if (!(error instanceof S3Error)) return 'connection_lost'
   if (error.isMissingObject) return 'not_found'
+  // The object is shorter than what was stored.
+  if (error.status === 416) return 'wrong_bytes'
   if (error.isThrottled) return 'throttled'
   return error.status >= 500 ? 'server_error' : 'refused'
 }

@@ -42,8 +42,8 @@ export const INCIDENTS = {
   },
   'bucket-unreachable': {
     level: 'error',
-    began: 'the bucket is unreachable: cached files are served, publishing fails',
-    ended: 'the bucket is reachable again',
+    began: 'the bucket is unreachable or refuses requests: cached files are served, publishing fails',
+    ended: 'the bucket is reachable again, and accepts requests',
   },
   'bucket-hangs': {
     level: 'error',

@@ -142,6 +142,13 @@ const PLAYS: Play[] = [
     play: (stack) => playBucket(stack, 'reset'),
   },
   {
+    what: 'the bucket refuses all requests',
+    incidents: ['bucket-unreachable'],
+    needs: ['ceph'],
+    says: { 'bucket-unreachable': { reason: /403 InvalidAccessKeyId/ } },
+    play: (stack) => playBucket(stack, 'deny'),
+  },
+  {
     what: 'the bucket accepts requests and answers none',
     incidents: ['bucket-hangs'],
     needs: ['ceph'],
@@ -295,7 +302,7 @@ const PLAYS: Play[] = [
 ]
 
 /** The bucket of a service whose requests have a fault. */
-async function playBucket(stack: AsyncDisposableStack, fault: 'reset' | 'slow-down') {
+async function playBucket(stack: AsyncDisposableStack, fault: 'reset' | 'deny' | 'slow-down') {
   const { url, proxy } = stack.use(await createStorage())
   const service = stack.use(await startTestService({ BLOBS_URL: url }))
   // The outcome depends on the bucket.

@@ -14,6 +14,8 @@ import { listen } from '../support/listen.ts'
 export type S3Fault =
   /** 503 SlowDown; nothing is done. */
   | 'slow-down'
+  /** 403 InvalidAccessKeyId; nothing is done. */
+  | 'deny'
   /** The connection is reset before anything is done. */
   | 'reset'
   /** The request is done, and the connection reset in place of the response. */
@@ -47,8 +49,10 @@ export interface S3Proxy extends AsyncDisposable {
   forwardedBytes: number
 }
 
-const SLOW_DOWN =
-  '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>'
+const REFUSALS: Partial<Record<S3Fault, { status: number; code: string }>> = {
+  'slow-down': { status: 503, code: 'SlowDown' },
+  deny: { status: 403, code: 'InvalidAccessKeyId' },
+}
 
 export async function startS3Proxy(endpoint: string): Promise<S3Proxy> {
   const agent = new Agent({ keepAlive: true })
@@ -72,7 +76,13 @@ export async function startS3Proxy(endpoint: string): Promise<S3Proxy> {
     const fault = proxy.fault(proxied)
     if (fault === 'silence') return
     if (fault === 'reset') return void incoming.socket.resetAndDestroy()
-    if (fault === 'slow-down') return void refuse(incoming, response)
+    const refusal = fault && REFUSALS[fault]
+    if (refusal) {
+      const body = `<?xml version="1.0"?><Error><Code>${refusal.code}</Code><Message>No</Message></Error>`
+      incoming.resume()
+      response.writeHead(refusal.status, { 'content-type': 'application/xml', 'content-length': body.length })
+      return void response.end(body)
+    }
     if (fault === 'pretend') return void incoming.resume().on('end', () => response.end())
     if (headers.expect !== undefined) response.writeContinue()
     forward(incoming, response, fault).catch(() => incoming.socket.destroy())
@@ -117,10 +127,4 @@ export async function startS3Proxy(endpoint: string): Promise<S3Proxy> {
   server.on('checkContinue', handle)
   proxy.endpoint = `http://127.0.0.1:${await listen(server)}`
   return proxy
-}
-
-function refuse(incoming: IncomingMessage, response: ServerResponse): void {
-  incoming.resume()
-  response.writeHead(503, { 'content-type': 'application/xml', 'content-length': SLOW_DOWN.length })
-  response.end(SLOW_DOWN)
 }

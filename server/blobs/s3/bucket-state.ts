@@ -5,13 +5,13 @@ import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 
-/** Outcomes after which it is not known whether the bucket works. */
-const UNREACHABLE: ReadonlySet<RequestOutcome> = new Set(['connection_lost', 'timeout', 'server_error'])
+/** Outcomes after which the bucket may not work for any request. */
+const UNREACHABLE = new Set<RequestOutcome>(['connection_lost', 'timeout', 'server_error', 'refused'])
 
 /** Outcomes that the bucket has nothing to do with. */
 const UNSENT: ReadonlySet<RequestOutcome> = new Set(['queue_full', 'hanging', 'stopped'])
 
-/** Requests in a row without an answer of the bucket. */
+/** Requests in a row that the bucket did not answer, or refused, as with revoked credentials. */
 const MAX_FAILURES = 3
 
 /** Readings without a refused request after which the bucket no longer throttles. */
