@@ -3,6 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { METRICS, type MetricName } from '../../server/lib/metric-table.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import { observeStore } from '../../server/operations/telemetry/observe-engines.ts'
 import { tar } from '../archive/tar-file.ts'
 import { openTestStore } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
@@ -53,6 +55,19 @@ describe('the metrics of a service', () => {
     assert.ok(added('slipway_blob_operation_duration_seconds_count{operation="put",outcome="ok"}') >= 1)
     assert.ok(now.get('slipway_disk_free_bytes') > 0)
     assert.equal(now.get(`slipway_build_info{version="test",node="${process.versions.node}"}`), 1)
+  })
+
+  test('have all reads of the database, also those of publishes', async () => {
+    const metrics = new Metrics()
+    await using opened = await openTestStore({ folder: service.data, clock: Date.now })
+    const { read, patient, newest } = observeStore(opened, { metrics })
+    for (const queries of [read, patient, newest]) await queries.sites.find('absent')
+    const labels = { kind: 'read', outcome: 'ok' }
+    const { counts } = metrics.histogram('slipway_store_operation_duration_seconds', labels)
+    assert.equal(
+      counts.reduce((sum, count) => sum + count),
+      3,
+    )
   })
 
   test('have the names of the table, and one series for each of few values of a label', async () => {

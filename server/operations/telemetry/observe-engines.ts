@@ -11,24 +11,27 @@ type Outcome = 'ok' | 'rejected' | 'failed'
 
 type AsyncMethod = (...given: unknown[]) => Promise<unknown>
 
-/** Records the time of each operation. The `read` of the result has the same queries. */
+/** Records the time of each operation. */
 export function observeStore(store: Store, telemetry: Telemetry): Store {
   const { metrics } = telemetry
   const durations = (kind: 'read' | 'write') => (outcome: Outcome) =>
     metrics.histogram('slipway_store_operation_duration_seconds', { kind, outcome })
   const observeRead = observer(telemetry, durations('read'))
   const observeWrite = observer(telemetry, durations('write'))
-  const groups = QUERY_GROUPS.map((group) => [
-    group,
-    observeMethods(store.read[group], (method) => {
-      const span = { name: 'store read', attributes: { 'db.operation.name': `${group}.${method}` } }
-      return (work) => observeRead(span, work)
-    }),
-  ])
+  const observed = (queries: Queries): Queries => {
+    const groups = QUERY_GROUPS.map((group) => [
+      group,
+      observeMethods(queries[group], (method) => {
+        const span = { name: 'store read', attributes: { 'db.operation.name': `${group}.${method}` } }
+        return (work) => observeRead(span, work)
+      }),
+    ])
+    return Object.fromEntries(groups) as Queries
+  }
   const write: SpanOptions = { name: 'store write' }
   return {
     ...store,
-    read: Object.fromEntries(groups) as Queries,
+    ...{ read: observed(store.read), patient: observed(store.patient), newest: observed(store.newest) },
     write: (durability, scope, work) => observeWrite(write, () => store.write(durability, scope, work)),
     execute: (...given) => observeWrite(write, () => store.execute(...given)),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
