@@ -18,13 +18,22 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
 })
 process.stderr.on('error', () => undefined)
 
+/** Of the log, while its reader does not read; the metric of failures counts what is lost then. */
+const MAX_WAITING_BYTES = 8 * 1024 * 1024
+
+const write = (stream: NodeJS.WriteStream, text: string) => {
+  if (isService && stream.writableLength > MAX_WAITING_BYTES)
+    stream.emit('error', new Error('the reader of the output does not read'))
+  else stream.write(text)
+}
+
 const exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
   execArgv: process.execArgv,
   isTerminal: process.stdout.isTTY === true,
   columns: process.stdout.columns || DEFAULT_WIDTH,
-  writeOutput: (text) => void process.stdout.write(text),
-  writeError: (text) => void process.stderr.write(text),
+  writeOutput: (text) => write(process.stdout, text),
+  writeError: (text) => write(process.stderr, text),
   onSignal(listener) {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, listener)
   },

@@ -110,10 +110,13 @@ export function maskEmail(email: string): string {
   return `${email.slice(0, 1)}...${email.slice(email.lastIndexOf('@'))}`
 }
 
+/** Characters of a path; a request head of 16 KiB could fill a disk sooner. */
+export const MAX_LOGGED_PATH_LENGTH = 2048
+
 /** The path of a request to the service without its query, which may have credentials, and without email addresses. */
 export function maskPath(url: string): string {
   const [path] = url.split('?', 1)
-  return path!.replace(/(^|\/)([^/])[^/]*(?:@|%40)/g, '$1$2...@')
+  return path!.replace(/(^|\/)([^/])[^/]*(?:@|%40)/g, '$1$2...@').slice(0, MAX_LOGGED_PATH_LENGTH)
 }
 
 /** Escapes control characters, so that external text can neither start a line nor control a terminal. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
-import { type Log, type LogFields, makeLog } from '../../server/lib/log.ts'
+import { type Log, type LogFields, MAX_LOGGED_PATH_LENGTH, makeLog, maskPath } from '../../server/lib/log.ts'
 import { formatCode } from '../../server/mail/mail.ts'
 
 function lineOf(fields: LogFields, text: boolean): string {
@@ -95,6 +95,10 @@ function openLog(): { log: Log; lines: object[] } {
   }
   return { log: makeLog({ level: 'debug', text: false, write }), lines }
 }
+
+test('a path has a maximum length', () => {
+  assert.equal(maskPath(`/${'x'.repeat(9000)}?key`).length, MAX_LOGGED_PATH_LENGTH)
+})
 
 test('a sign-in code is boxed on a terminal, and a line of its own elsewhere', () => {
   const shown = { email: 'a\u001b@example.test', code: 'ABCD-2345' }

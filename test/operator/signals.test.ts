@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { open } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { writeEmptyDatabase } from '../support/engines.ts'
@@ -79,6 +82,29 @@ for (const [workers, what] of [
     assert.match(text, /^slipway_log_failures_total(\{.*\})? [1-9]/m)
     assert.equal((await service.stop()).code, 0)
   })
+
+test('a service whose log nothing reads keeps a limited part of it, and counts what is lost', async () => {
+  await using data = await memoryFolder()
+  const port = await lastingPort()
+  const internalPort = await lastingPort()
+  const output = join(data.path, 'pipe')
+  execFileSync('mkfifo', [output])
+  await using pipe = await open(output, 'r+')
+  const settings = { DATA: join(data.path, 'data'), PORT: `${port}`, INTERNAL_PORT: `${internalPort}` }
+  await using _ = Program.start(settings, { output })
+  await waitFor(
+    async () => (await sendRequest(port, { path: '/ready' }).catch(() => undefined))?.status === 200,
+  )
+  const head = `GET /api/${'x'.repeat(4000)} HTTP/1.1\r\nHost: localhost\r\n`
+  await waitFor(async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`${`${head}\r\n`.repeat(499)}${head}Connection: close\r\n\r\n`)
+    assert.match((await buffer(socket)).toString(), /^HTTP\/1\.1 404/)
+    const { text } = await sendRequest(internalPort, { path: '/metrics' })
+    return /^slipway_log_failures_total [1-9]/m.test(text)
+  })
+  assert.ok(pipe.fd > 0)
+})
 
 test('a command whose output cannot be written fails, and names the reason once', async () => {
   await using data = await memoryFolder()

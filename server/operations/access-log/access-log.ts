@@ -1,6 +1,6 @@
 import { type RequestLike, shortenAddress } from '../../../packages/http-server/clients/client-ip.ts'
 import { Component } from '../../lib/component.ts'
-import type { Log } from '../../lib/log.ts'
+import { type Log, MAX_LOGGED_PATH_LENGTH } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { LoggedRequest, RequestLog } from '../../lib/request-log.ts'
 import { LogFile } from './log-file.ts'
@@ -61,8 +61,7 @@ interface LogEntry extends LoggedRequest {
   address: string | undefined
 }
 
-/** Characters of a value; a request head of 16 KiB could fill a disk sooner. */
-const MAX_TARGET_LENGTH = 2048
+/** Characters of a value. */
 const MAX_VALUE_LENGTH = 512
 
 /**
@@ -71,7 +70,7 @@ const MAX_VALUE_LENGTH = 512
  */
 export function combinedLine(entry: LogEntry): string {
   const { address = '-', method, path, query, status, bytes, host, headers } = entry
-  const target = escapeCombined(path + query, MAX_TARGET_LENGTH)
+  const target = escapeCombined(path + query, MAX_LOGGED_PATH_LENGTH)
   const referer = escapeCombined(readReferer(headers) ?? '-')
   const agent = escapeCombined(readHeader(headers, 'user-agent') ?? '-')
   const line = `"${escapeCombined(method)} ${target} ${protocolOf(entry)}"`
@@ -85,7 +84,7 @@ export function jsonLine(entry: LogEntry): string {
     address,
     method: shorten(method),
     host: shorten(host),
-    path: shorten(path + query, MAX_TARGET_LENGTH),
+    path: shorten(path + query, MAX_LOGGED_PATH_LENGTH),
     protocol: protocolOf(entry),
     status,
     bytes,
