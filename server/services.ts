@@ -186,7 +186,6 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     moderatedSites: new ModeratedSites(parts),
     banners: new Banners(parts),
     lists: new Lists(parts),
-    overviews: new Overviews({ ...parts, reserve, release: options.version }),
     visits: new VisitReports({ ...parts, recorder }),
     policies: describePolicies({
       signUp: config.signUp,
@@ -260,7 +259,9 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
       reserve: Math.floor(config.uploadsAtOnce / 4),
     }),
   }
-  return { ...services, sweepList: new SweepList(services, sweeps) }
+  const sweepList = new SweepList(services, sweeps)
+  const overviews = new Overviews({ ...parts, reserve, sweepList, release: options.version })
+  return { ...services, sweepList, overviews }
 }
 
 export type Services = ReturnType<typeof createServices>

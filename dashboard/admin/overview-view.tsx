@@ -28,9 +28,14 @@ export function OverviewView() {
 }
 
 function Problems({ problems }: Pick<Overview, 'problems'>) {
-  const { sweeps, certificates, domains, silentNodes } = problems
+  const { sweeps, backups, certificates, domains, silentNodes } = problems
   const found = [
     { href: '/admin/sweeps', count: sweeps, text: `${pluralize(sweeps, 'sweep')} failed at the last run` },
+    {
+      href: '/docs/backup',
+      count: backups,
+      text: `${backups === 1 ? 'The last backup' : `The last ${formatNumber(backups)} backups`} failed`,
+    },
     {
       href: '/admin/certificates',
       count: certificates,

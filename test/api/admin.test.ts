@@ -20,6 +20,7 @@ import { MINUTE_MS } from '../../server/lib/time.ts'
 import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
 import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
+import { BACKUP_RUN } from '../../server/store/tables/jobs.ts'
 import { certificateRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -389,6 +390,10 @@ describe('the overview of administrators', () => {
     assert.deepEqual([failed.failures, failed.lastRun?.error], [2, 'the disk is still full'])
     const { problems } = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
     assert.ok(problems.sweeps >= 1)
+    // Neither is in the list: one is no sweep, the other one is off.
+    for (const name of [BACKUP_RUN, 'thumbnails']) await runs.record({ ...run, name, items: 0, error: 'no' })
+    const later = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
+    assert.deepEqual(later.problems, { ...problems, backups: 1 })
     await runs.record(run)
     await runs.record({ ...run, items: 99 })
     const { failures, failedAt, lastRun } = await find()

@@ -74,6 +74,7 @@ export const overview = named(
     }),
     problems: object({
       sweeps: integer('Sweeps whose last run failed'),
+      backups: integer('Backups that failed since the last successful one'),
       certificates: integer('Certificates that could not be issued or renewed, at most 1000'),
       domains: integer('Active domains that do not point here, at most 1000'),
       silentNodes: integer('Nodes whose reports are overdue'),

@@ -15,6 +15,7 @@ import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Store } from '../../store/store.ts'
 import type { ActivityEntry } from '../../store/tables/figures.ts'
+import { BACKUP_RUN } from '../../store/tables/jobs.ts'
 import { isSilent } from '../fleet/nodes.ts'
 
 const RECORD_INTERVAL_MS = 5 * MINUTE_MS
@@ -120,13 +121,13 @@ const MAX_PROBLEMS = 1000
 
 type OverviewParts = Pick<Parts, 'store' | 'budget'> & { reserve: DiskReserve; release: string }
 
-export class Overviews extends Component<OverviewParts> {
+export class Overviews extends Component<OverviewParts & { sweepList: { names: readonly string[] } }> {
   async show(): Promise<Overview> {
-    const { store, reserve, budget, release } = this.parts
+    const { store, reserve, budget, release, sweepList } = this.parts
     const now = store.clock()
     const { totals, countedAt } = await readTotals(store.read, now)
     const failing = await store.read.figures.countProblems(MAX_PROBLEMS)
-    const sweeps = await store.read.sweepRuns.list()
+    const failed = (await store.read.sweepRuns.list()).filter(({ failures }) => failures > 0)
     const nodes = await store.read.nodes.list()
     return {
       release,
@@ -136,7 +137,8 @@ export class Overviews extends Component<OverviewParts> {
       cache: { usedBytes: budget.usedBytes, limitBytes: budget.limit },
       problems: {
         ...failing,
-        sweeps: sweeps.filter(({ failures }) => failures > 0).length,
+        sweeps: failed.filter(({ name }) => sweepList.names.includes(name)).length,
+        backups: failed.find(({ name }) => name === BACKUP_RUN)?.failures ?? 0,
         silentNodes: nodes.filter((node) => isSilent(node, now)).length,
       },
     }
