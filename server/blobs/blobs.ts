@@ -85,8 +85,8 @@ export interface Blobs {
   /** A stream of the bytes, or of a range of them; undefined when absent. */
   read(location: BlobLocation, range?: ByteRange): Promise<Readable | undefined>
 
-  /** Compares the stored bytes, not a cached copy, with the hash. Reads a large blob in pieces. */
-  verify(location: BlobLocation): Promise<BlobState | 'unreadable'>
+  /** Compares the stored bytes, not a cached copy, with the hash. Reads a large blob in pieces; the signal ends it between two. */
+  verify(location: BlobLocation, signal?: AbortSignal): Promise<BlobState | 'unreadable'>
 
   /** Deletes objects; absent ones are ignored. One that cannot be deleted does not keep others: it rejects afterwards. */
   remove(objects: readonly string[]): Promise<void>

@@ -180,7 +180,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     try {
       // Not from the pool: a cached buffer must not keep the memory of others.
       const content = Buffer.allocUnsafeSlow(location.size)
-      return { content, hash: await hashPart(handle, location, content) }
+      return { content, hash: await hashPart(handle, location, { bytes: content }) }
     } finally {
       await handle.close()
     }
@@ -191,12 +191,12 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     return content && { content, hash: content.length === size ? hashOnce('sha256', content) : undefined }
   }
 
-  async function verify(location: BlobLocation): Promise<BlobState | 'unreadable'> {
+  async function verify(location: BlobLocation, signal?: AbortSignal): Promise<BlobState | 'unreadable'> {
     let handle: FileHandle | undefined
     try {
       handle = await open(place(location.object)).catch(ignoreMissing)
       if (!handle) return 'missing'
-      return (await hashPart(handle, location)) === location.hash ? 'intact' : 'damaged'
+      return (await hashPart(handle, location, { signal })) === location.hash ? 'intact' : 'damaged'
     } catch (error) {
       if (isUnreadable(error)) return 'unreadable'
       throw error
@@ -330,7 +330,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
         return streamFile(handle, options, (error) => translateReadError(location, error))
       }),
 
-    verify: (location) => withStorageErrors(() => verify(location)),
+    verify: (...given) => withStorageErrors(() => verify(...given)),
 
     remove: (objects) =>
       withStorageErrors(async () => {
@@ -510,11 +510,12 @@ function iterateBody(body: Readable): AsyncIterable<Buffer> {
 async function hashPart(
   handle: FileHandle,
   { offset, size }: Pick<BlobLocation, 'offset' | 'size'>,
-  bytes?: Buffer,
+  { bytes, signal }: { bytes?: Buffer; signal?: AbortSignal | undefined } = {},
 ): Promise<string | undefined> {
   const hash = createHash('sha256')
   const chunk = bytes ?? Buffer.allocUnsafe(Math.min(size, MAX_BUFFERED_BODY_BYTES))
   for (let at = 0; at < size; ) {
+    signal?.throwIfAborted()
     const from = bytes ? at : 0
     const length = Math.min(chunk.length - from, size - at, HASH_CHUNK_BYTES)
     const { bytesRead } = await handle.read(chunk, from, length, offset + at)

@@ -123,10 +123,11 @@ class Verification extends Component<VerifyOptions & { signal: AbortSignal | und
     const damaged: Damaged[] = []
     for (const location of listLocations(record)) {
       try {
-        const state = await this.parts.blobs.verify(location)
+        const state = await this.parts.blobs.verify(location, this.parts.signal)
         if (state !== 'intact') damaged.push({ location, state })
         this.#failuresInRow = 0
       } catch (error) {
+        this.parts.signal?.throwIfAborted()
         if (!isAgain && ++this.#failuresInRow === MAX_FAILURES_IN_ROW) throw error
         if (isAgain) await this.#report('a stored file cannot be read', { record, location, error })
         else this.#remember(record, error)

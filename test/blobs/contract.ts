@@ -250,6 +250,7 @@ function verifying(promises: Promises): void {
       if (location.size > 300) continue
       await assert.rejects(readAll(blobs, other, { start: 5, end: 7 }), { code: 'UNAVAILABLE' })
     }
+    await assert.rejects(blobs.verify(stored[3]!, AbortSignal.abort()))
     await blobs.remove([stored[1]!.object])
     assert.equal(await blobs.verify(stored[1]!), 'missing')
   })

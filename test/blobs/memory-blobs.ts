@@ -37,7 +37,8 @@ export function memoryBlobs(clock: () => number): Blobs & { objects: ReadonlyMap
       const bytes = find(location)
       return bytes && Readable.from([bytes.subarray(range.start, range.end + 1)])
     },
-    async verify(location) {
+    async verify(location, signal) {
+      signal?.throwIfAborted()
       const bytes = find(location)
       if (!bytes) return 'missing'
       return hash('sha256', bytes) === location.hash ? 'intact' : 'damaged'

@@ -607,7 +607,7 @@ const ROWS: readonly Row[] = [
   ['prunes the drafts of sites in the trash', 'server/store/queries/versions.ts', 'VersionQueries.#sitesWith', 'where ${versions} and deleted_at is null limit', 'where ${versions} limit', 'test/store/sqlite.test.ts'],
   ['forgets the visits of a site in the trash', 'server/store/queries/visits.ts', 'VisitQueries.#existingAmong', "[e('deleted_at', 'is', null), e('kept_until', 'is not', null)]", "[e('deleted_at', 'is', null)]", 'test/store/sqlite.test.ts'],
   ['reports a process that has ended as one that runs', 'server/jobs/scheduler.ts', 'Scheduler.#noticeHolder', '!isRenewed || this.#hasReportedOthers', 'this.#hasReportedOthers', 'test/operator/scheduled.test.ts'],
-  ['reads further files while the service stops', 'server/jobs/verify-blobs.ts', 'Verification.read', 'this.parts.signal?.throwIfAborted()', '', 'test/operator/scheduled.test.ts'],
+  ['reads further files while the service stops', 'server/jobs/verify-blobs.ts', 'Verification.read', 'this.parts.signal?.throwIfAborted() const damaged: Damaged[] = []', 'const damaged: Damaged[] = []', 'test/operator/scheduled.test.ts'],
   ['keeps the lease of a sweep that a stop has ended', 'server/jobs/job-lease.ts', 'JobLease.Symbol.asyncDispose', 'signal?.aborted ? 0 : this.startedAt', 'this.startedAt', 'test/operator/scheduled.test.ts'],
   ['counts a stop as a failure of the running sweep', 'server/jobs/scheduler.ts', 'Scheduler.#isStop', 'aborted && error === reason', 'false', 'test/operator/scheduled.test.ts'],
   ['ends all workers when one cannot be started', 'server/commands/workers.ts', 'start', 'worker.process.pid === undefined && remove(worker, { error })', "worker.emit('error', error)", 'test/operator/workers.test.ts'],

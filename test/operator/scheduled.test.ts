@@ -191,19 +191,25 @@ const LONG_SWEEPS: Record<
       await store.execute('relaxed', ({ jobCursors }) => jobCursors.set('long', 'here'))
       return 1
     }),
-  async 'reads files'(onStep, parts, scope) {
-    const { signal } = scope
-    await parts.store.write('relaxed', {}, (tx) => tx.blobs.add('bakery', [storedBlob(1), storedBlob(2)]))
-    const verify: Blobs['verify'] = async () => {
-      if (signal!.aborted) throw new Error('another file is read')
-      onStep()
-      await once(signal!, 'abort')
-      return 'intact'
-    }
-    const verification = sweeps.find(({ name }) => name === 'verification')!
-    const config = { ...parts.config, verifyDaily: { bytes: 1e15 } }
-    return verification.run({ ...parts, config, blobs: { ...parts.blobs, verify } }, scope)
-  },
+  'reads files': (...given) => verifyFiles('to its end', ...given),
+  'reads a large file': (...given) => verifyFiles('until the stop', ...given),
+}
+
+async function verifyFiles(
+  howFar: 'to its end' | 'until the stop',
+  ...[onStep, parts, scope]: Parameters<(typeof LONG_SWEEPS)[string]>
+): Promise<number> {
+  await parts.store.write('relaxed', {}, (tx) => tx.blobs.add('bakery', [storedBlob(1), storedBlob(2)]))
+  const verify: Blobs['verify'] = async (_location, signal) => {
+    if (signal!.aborted) throw new Error('another file is read')
+    onStep()
+    await once(signal!, 'abort')
+    if (howFar === 'until the stop') throw new Error('the stop ends the read')
+    return 'intact'
+  }
+  const verification = sweeps.find(({ name }) => name === 'verification')!
+  const config = { ...parts.config, verifyDaily: { bytes: 1e15 } }
+  return verification.run({ ...parts, config, blobs: { ...parts.blobs, verify } }, scope)
 }
 
 for (const [what, run] of Object.entries(LONG_SWEEPS))

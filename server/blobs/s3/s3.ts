@@ -92,7 +92,7 @@ export function s3Blobs(options: S3Options): Blobs {
         })
       }),
 
-    verify: (location) => withS3Errors(() => reader.verify(location)),
+    verify: (...given) => withS3Errors(() => reader.verify(...given)),
 
     remove: (objects) => withS3Errors(() => removeObjects(client, objects)),
 

@@ -46,13 +46,15 @@ export class VerifiedReader extends Component<VerifiedReaderOptions> {
     return this.#read(pieceRange(location, number, table), { continues, isKept: true })
   }
 
-  async verify(location: BlobLocation): Promise<BlobState> {
+  async verify(location: BlobLocation, signal?: AbortSignal): Promise<BlobState> {
     const { object, offset, size, hash } = location
     try {
       if (size > PIECE_BYTES) {
         const table = await this.#fetch(tableRange(location))
-        for (let number = 0; number * PIECE_BYTES < size; number++)
+        for (let number = 0; number * PIECE_BYTES < size; number++) {
+          signal?.throwIfAborted()
           await this.#fetch(pieceRange(location, number, table))
+        }
       } else if (size > 0) await this.#fetch({ object, start: offset, length: size, hash })
       return 'intact'
     } catch (error) {
