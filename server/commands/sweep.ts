@@ -19,7 +19,12 @@ async function runSweeps(context: CommandContext, [name]: string[]): Promise<num
     throw new UsageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
   }
   await using data = await context.openData('all')
-  for (const one of chosen) context.print(`${one.name}: ${await runByHand(one, data)}`)
+  const errors: Error[] = []
+  for (const one of chosen) {
+    const count = await runByHand(one, data).catch((error: Error) => void errors.push(error))
+    context.print(`${one.name}: ${count ?? `failed: ${errors.at(-1)?.message}`}`)
+  }
+  if (errors.length > 0) throw errors[0]
   return 0
 }
 

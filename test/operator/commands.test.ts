@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { writeEmptyDatabase } from '../support/engines.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { run, runProcess } from './program.ts'
@@ -222,4 +225,16 @@ test('the list of settings has the default and the value in effect in aligned co
   assert.equal(findValue('SLIPWAY_PLAN_HOBBY'), 'Hobby')
   assert.equal(findValue('SLIPWAY_SMTP_URL'), '(hidden)')
   assert.doesNotMatch(lines.join(), /hush/)
+})
+
+test('sweep all runs the other sweeps when one fails, and exits with 1', async () => {
+  await using data = await memoryFolder()
+  await writeEmptyDatabase(data.path)
+  using database = new DatabaseSync(join(data.path, 'slipway.db'))
+  database.exec('drop table accepted_scans')
+  const settings = { DATA: data.path, SECRET: 'a secret of more than 32 characters' }
+  const { code, lines, stderr } = await run(['sweep', 'all'], settings)
+  assert.deepEqual([code, lines.length], [1, sweeps.length])
+  assert.match(stderr, /no such table: accepted_scans/)
+  assert.match(lines.join('\n'), /^scans: failed: no such table/m)
 })
