@@ -61,14 +61,17 @@ export function storeCertificates(promises: Promises): void {
         failing: { notAfter: 800, failures: 2 },
         expired: { notAfter: 500, failures: 3 },
         pending: { failures: 1 },
+        waiting: {},
+        'own.test': { failures: 1 },
         unused: { notAfter: 100, unusedSince: 3 },
       }))
         await tx.rows.insert('certificates', certificateRow(name, change))
+      await tx.domains.insert(domainRow('pending'))
     })
     assert.deepEqual(await read.certificates.countByState(500), {
       valid: 2,
-      failing: 1,
-      pending: 1,
+      failing: 2,
+      pending: 2,
       expired: 1,
     })
   })

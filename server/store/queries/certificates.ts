@@ -35,9 +35,9 @@ interface MissingSitesOptions {
 interface CertificateCounts {
   /** Not expired, without a failed renewal. */
   valid: number
-  /** Not expired, with a failed renewal. */
+  /** Not expired, with a failed renewal, or of the service itself, with a failed first order. */
   failing: number
-  /** Never issued. */
+  /** Never issued, and not failing. */
   pending: number
   expired: number
 }
@@ -112,21 +112,18 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
     const rows = await this.db
       .selectFrom('certificates')
       .select([
-        sql<string>`case when not_after is null then 'pending' when not_after <= ${now} then 'expired'
-          when failures > 0 then 'failing' else 'valid' end`.as('state'),
+        sql<string>`case when not_after is null and (failures = 0
+            or exists (select 1 from domains where domain = name)) then 'pending'
+          when not_after <= ${now} then 'expired' when failures > 0 then 'failing' else 'valid' end
+        `.as('state'),
         sql<number>`count(*)`.as('count'),
       ])
       // Written literally, because it must match a partial index.
       .where(sql<boolean>`unused_since is null`)
       .groupBy('state')
       .execute()
-    const count = (state: string) => rows.find((row) => row.state === state)?.count ?? 0
-    return {
-      valid: count('valid'),
-      failing: count('failing'),
-      pending: count('pending'),
-      expired: count('expired'),
-    }
+    const none: CertificateCounts = { valid: 0, failing: 0, pending: 0, expired: 0 }
+    return { ...none, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) }
   }
 
   /** Names that wait for an order, also those whose retries have ended, are due now, and their pending orders dropped. */
