@@ -63,12 +63,13 @@ function addCertificates(metrics: Metrics, { store, https }: Parts): void {
   }, QUERY_LIFETIME_MS)
   const sources = { acme: () => issued, file: () => https?.fileValidity }
   for (const [source, read] of Object.entries(sources)) {
-    const timeFrom = (from: (life: Validity) => number) => () => {
+    const since = (from: (life: Validity) => number) => () => {
       const life = read()
       return life && (life.notAfter - from(life)) / SECOND_MS
     }
-    metrics.addRead('slipway_certificate_expiry_seconds', timeFrom(store.clock), { source })
-    metrics.addRead('slipway_certificate_lifetime_seconds', timeFrom((its) => its.notBefore), { source })
+    const lifetime = since((life) => life.notBefore)
+    metrics.addRead('slipway_certificate_expiry_seconds', since(store.clock), { source })
+    metrics.addRead('slipway_certificate_lifetime_seconds', lifetime, { source })
   }
 }
 
