@@ -43,7 +43,7 @@ export const INCIDENTS = {
   'bucket-unreachable': {
     level: 'error',
     began: 'the bucket is unreachable or refuses requests: cached files are served, publishing fails',
-    ended: 'the bucket is reachable again, and accepts requests',
+    ended: 'the bucket works again',
   },
   'bucket-hangs': {
     level: 'error',
