@@ -42,7 +42,7 @@ export const INCIDENTS = {
   },
   'bucket-unreachable': {
     level: 'error',
-    began: 'the bucket is unreachable or refuses requests: cached files are served, publishing fails',
+    began: 'the bucket is unreachable: cached files are served, publishing fails',
     ended: 'the bucket works again',
   },
   'bucket-hangs': {
