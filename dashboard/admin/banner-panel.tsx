@@ -47,11 +47,13 @@ function BannerForm({ banner, onChange }: BannerFormProps) {
     const request = { text, level, link: link.trim() || null, from: toTime(from), until: toTime(until) }
     onChange(await changeAdmin('setBanner', { json: request }))
     setChanged(withoutSent(changed, undefined))
+    remove.clear()
     showToast('The banner is set. Pages show it when they are opened.')
   })
   const remove = useAction(async () => {
     onChange(await changeAdmin('clearBanner'))
     setChanged(withoutSent(changed, undefined))
+    save.clear()
     showToast('The banner is removed.')
   })
   const wrong = save.error?.fields ?? {}

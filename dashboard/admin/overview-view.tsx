@@ -32,7 +32,7 @@ function Problems({ problems }: Pick<Overview, 'problems'>) {
   const found = [
     { href: '/admin/sweeps', count: sweeps, text: `${pluralize(sweeps, 'sweep')} failed at the last run` },
     {
-      href: '/docs/backup',
+      href: '/docs/incidents',
       count: backups,
       text: `${backups === 1 ? 'The last backup' : `The last ${formatNumber(backups)} backups`} failed`,
     },

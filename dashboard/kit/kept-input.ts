@@ -31,16 +31,18 @@ export function withoutSent<T>(sent: T, empty: T): (now: T) => T {
   return (now) => (now === sent ? empty : now)
 }
 
-/** Moves what was typed about a site that was renamed, beneath what was typed under its new name; or forgets it. */
-export function moveKeptInput(slug: string, to: string | undefined): void {
-  for (const [key, value] of [...kept]) {
-    const [kind, about, ...rest] = key.split('/')
-    if (about !== slug) continue
-    kept.delete(key)
-    const moved = [kind, to, ...rest].join('/')
-    if (to !== undefined && !kept.has(moved)) kept.set(moved, value)
-  }
+/** Forgets what was typed about a site; the returned function brings it back, beneath what was typed since, or under another slug. */
+export function dropKeptInput(slug: string): (to?: string) => void {
+  const dropped = [...kept].filter(([key]) => key.split('/')[1] === slug)
+  for (const [key] of dropped) kept.delete(key)
   confirmUnloadOfInput()
+  return (to = slug) => {
+    for (const [key, value] of dropped) {
+      const moved = key.split('/').with(1, to).join('/')
+      if (!kept.has(moved)) kept.set(moved, value)
+    }
+    confirmUnloadOfInput()
+  }
 }
 
 export function hasKeptInput(key: string): boolean {

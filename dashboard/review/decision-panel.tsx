@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Review, ReviewDecision } from '../../protocol/api/reviews.schema.ts'
 import { MAX_NOTE_LENGTH } from '../../protocol/api/reviews.ts'
 import { useAction } from '../api/action.ts'
+import type { DisplayError } from '../api/display-error.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
@@ -32,9 +33,7 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
     ask(undefined)
     write(withoutSent<string | undefined>(note, undefined))
   })
-  const { error } = decide
-  const hint =
-    error?.code === 'VERSION_CONFLICT' ? 'Show the newer version, then decide about it.' : error?.hint
+  const error = decide.error && withHint(decide.error)
   // A decision is about a content; of an earlier version only the decisions about itself are known.
   const ofEarlier = review.decisions.find((one) => one.versionId === versionId) ?? null
   const isShown = versionId === review.versionId
@@ -69,8 +68,11 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
           title={`${VERBS[asked]}: version ${shortId(versionId)}`}
           verb={VERBS[asked]}
           variant="main"
-          action={Object.assign(() => decide(), decide, error && { error: { ...error, hint } })}
-          onClose={() => ask(undefined)}
+          action={Object.assign(() => decide(), decide, { error })}
+          onClose={() => {
+            ask(undefined)
+            if (!error) write(() => undefined)
+          }}
         >
           <TextArea
             label="Note (optional)"
@@ -82,6 +84,11 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
       )}
     </section>
   )
+}
+
+function withHint(error: DisplayError): DisplayError {
+  if (error.code !== 'VERSION_CONFLICT') return error
+  return { ...error, hint: 'Show the newer version, then decide about it.' }
 }
 
 function Decision({ author, createdAt, note }: ReviewDecision) {

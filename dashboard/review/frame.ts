@@ -153,7 +153,8 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
       score = fits
     }
   }
-  if (score < (count > 1 ? 1 : 0)) return undefined
+  // Beyond the limit another place may fit on both sides.
+  if (score < (count === MAX_OCCURRENCES ? 2 : count > 1 ? 1 : 0)) return undefined
   return page.nodes.findLast(({ start }) => start <= best)?.node.parentElement
 }
 

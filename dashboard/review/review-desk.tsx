@@ -430,7 +430,9 @@ interface ThreadListProps {
 /** The threads of all pages, by page. */
 function ThreadList(props: ThreadListProps) {
   const { review, filter, labels, canWrite, selectedId, onFilter, onOpen, onChange } = props
-  const wanted = review.threads.filter((thread) => filterOf(thread) === filter || hasReply(thread))
+  const wanted = review.threads.filter(
+    (thread) => filterOf(thread) === filter || hasReply(review.slug, thread),
+  )
   const pages = Map.groupBy(wanted, ({ place }) => place.path)
   const count = (one: Filter) => review.threads.filter((thread) => filterOf(thread) === one).length
   const change = async (thread: ReviewThread, given: ThreadChange) => {
@@ -457,6 +459,7 @@ function ThreadList(props: ThreadListProps) {
             {threads.map((thread) => (
               <ThreadCard
                 key={thread.id}
+                slug={review.slug}
                 thread={thread}
                 label={labels.get(thread.id)!}
                 isSelected={thread.id === selectedId}

@@ -10,6 +10,7 @@ import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 
 interface ThreadCardProps {
+  slug: string
   thread: ReviewThread
   /** On its mark. */
   label: string
@@ -20,18 +21,19 @@ interface ThreadCardProps {
   onChange: (change: ThreadChange) => Promise<void>
 }
 
-const replyTo = ({ id }: ReviewThread) => `reply/${id}`
+const replyTo = (slug: string, { id }: ReviewThread) => `reply/${slug}/${id}`
 
 /** Whether a reply is being typed. */
-export function hasReply(thread: ReviewThread): boolean {
-  return hasKeptInput(replyTo(thread))
+export function hasReply(slug: string, thread: ReviewThread): boolean {
+  return hasKeptInput(replyTo(slug, thread))
 }
 
 /** A thread: its place, its comments, and what can be done with it. */
-export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onChange }: ThreadCardProps) {
+export function ThreadCard(props: ThreadCardProps) {
+  const { slug, thread, label, isSelected, canWrite, onSelect, onChange } = props
   const { status, outdated, place, comments } = thread
   const card = useCard(isSelected)
-  const [text = '', write] = useKeptInput<string>(replyTo(thread))
+  const [text = '', write] = useKeptInput<string>(replyTo(slug, thread))
   const [wasOpen] = useState(text !== '')
   const reply = useAction(async () => {
     await onChange({ text: text.trim() })

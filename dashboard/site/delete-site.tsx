@@ -30,9 +30,10 @@ export function DeleteSite({ site, onClose, onDeleted }: DeleteSiteProps) {
   const { slug, title, restorable } = site
   const navigate = useGuardedNavigate()
   const { route } = useLocation()
-  const restore = async () => {
+  const restore = async (bringBack: () => void) => {
     try {
       await slipway.undelete(slug)
+      bringBack()
       invalidate('sites', 'domains')
       // Its page may be open, and has failed.
       retries.value++
@@ -45,12 +46,12 @@ export function DeleteSite({ site, onClose, onDeleted }: DeleteSiteProps) {
   }
   const remove = useAction(async () => {
     const { deletedUntil } = await slipway.delete(slug)
-    dropDraft(slug)
+    const bringBack = dropDraft(slug)
     invalidate('sites', `site/${slug}`, 'domains')
     onClose()
     if (onDeleted) onDeleted()
     else navigate('/sites', true)
-    showToast(`${title ?? slug} deleted.`, deletedUntil === null ? undefined : restore)
+    showToast(`${title ?? slug} deleted.`, deletedUntil === null ? undefined : () => restore(bringBack))
   })
   return (
     <Confirm

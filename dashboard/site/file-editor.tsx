@@ -63,14 +63,15 @@ export function FileEditor({ site, file: { path, contentType }, onLive, onClose:
     return save()
   }
   const [isLeaving, setLeaving] = useState(false)
-  const box = useRef<HTMLTextAreaElement>(null)
-  useEffect(() => {
-    box.current?.focus()
-    box.current?.setSelectionRange(0, 0)
-  }, [value?.isText])
+  const box = useFocusAtStart(value?.isText)
   useSaveShortcut(save)
   return (
-    <Dialog title={`Edit ${path}`} onClose={onClose} stays={isChanged} onStay={() => setLeaving(true)}>
+    <Dialog
+      title={`Edit ${path}`}
+      onClose={onClose}
+      stays={isChanged || save.busy}
+      onStay={() => setLeaving(true)}
+    >
       <form class="stack file-editor" onSubmit={handleSubmit(save)}>
         <ErrorNotice error={original.error} onRetry={original.reload} />
         {!value && original.loading && <Loading what="the file" />}
@@ -122,11 +123,25 @@ function useEditedText({ slug, currentVersionId }: SiteDetails, path: string) {
     /** The text as it was sent is that of a version. Returns whether the user has changed it since. */
     setSaved(versionId: string): boolean {
       setBase({ versionId, text })
-      const left = keep((now) => (now === undefined || now.text === text ? undefined : { ...now, versionId }))
+      const left = keep((now) => {
+        // Nothing is kept where the user has gone back to the text before it.
+        const current = now?.text ?? saved
+        return current === undefined || current === text ? undefined : { versionId, text: current }
+      })
       return left !== undefined
     },
     forget: () => void keep(() => undefined),
   }
+}
+
+/** Focuses a text area at its begin once it is shown. */
+function useFocusAtStart(isShown: boolean | undefined) {
+  const box = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    box.current?.focus()
+    box.current?.setSelectionRange(0, 0)
+  }, [isShown])
+  return box
 }
 
 /** Saves with Ctrl+S or Command+S, for which the browser would save the page. */

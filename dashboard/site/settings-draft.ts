@@ -1,7 +1,7 @@
 import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { onOtherUser } from '../api/session.ts'
 import { Signal } from '../api/signal.ts'
-import { moveKeptInput } from '../kit/kept-input.ts'
+import { dropKeptInput } from '../kit/kept-input.ts'
 import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
 
 /** The changed settings of a site that are not saved yet. Absent fields are unchanged. */
@@ -43,11 +43,7 @@ export function removeSaved(slug: string, saved: SettingsDraft): void {
 
 /** Keeps what was typed about a site that was renamed, beneath what was typed under its new name. */
 export function moveDraft(from: string, to: string): void {
-  moveKeptInput(from, to)
-  const draft = settingsDraft(from).value
-  if (!hasChanges(draft)) return
-  setDraft(from, {})
-  setDraft(to, { ...draft, ...settingsDraft(to).value })
+  dropDraft(from)(to)
 }
 
 /** Replaces the draft, such as by an empty one. */
@@ -56,10 +52,15 @@ export function setDraft(slug: string, draft: SettingsDraft): void {
   confirmUnloadOfDrafts()
 }
 
-/** Forgets what was typed about a site that was deleted or left. */
-export function dropDraft(slug: string): void {
-  moveKeptInput(slug, undefined)
+/** Forgets what was typed about a site that was deleted or left; the returned function brings it back, as above. */
+export function dropDraft(slug: string): (to?: string) => void {
+  const bringBack = dropKeptInput(slug)
+  const draft = settingsDraft(slug).value
   setDraft(slug, {})
+  return (to = slug) => {
+    bringBack(to)
+    if (hasChanges(draft)) setDraft(to, { ...draft, ...settingsDraft(to).value })
+  }
 }
 
 export function hasChanges(draft: SettingsDraft): boolean {

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Collaborator } from '../../protocol/api/collaborators.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
@@ -26,7 +26,6 @@ export function People({ site }: { site: SiteDetails }) {
   const { slug, role, ownerEmail } = site
   const people = useResource(`site/${slug}/people`, () => slipway.collaborators(slug))
   const { value, error, loading, reload, set } = people
-  const list = useRef<HTMLUListElement>(null)
   const isOwner = role === 'owner'
   const show = (person: Collaborator) =>
     set((known) => ({
@@ -36,7 +35,6 @@ export function People({ site }: { site: SiteDetails }) {
   const remove = async (email: string) => {
     await slipway.removeCollaborator(slug, email)
     set((known) => ({ ...known, collaborators: known.collaborators.filter((one) => one.email !== email) }))
-    list.current?.focus()
     showToast(`${email} removed.`)
   }
   return (
@@ -52,7 +50,7 @@ export function People({ site }: { site: SiteDetails }) {
       <ErrorNotice error={error} onRetry={reload} />
       {!value && loading && <Loading what="the people" />}
       {value && (
-        <ul class="plain-list people" ref={list} tabIndex={-1} aria-label="People with access">
+        <ul class="plain-list people" tabIndex={-1} aria-label="People with access">
           <li>
             <bdi>{value.ownerEmail}</bdi>
             <span class="quiet small">Owner</span>
@@ -97,7 +95,7 @@ function Person({ person: { email, addedAt }, onRemove }: PersonProps) {
         >
           <p>
             They lose access to this site. Their review links, trusted repositories and keys for this site
-            end, and do not come back when you invite them again.
+            alone end, and do not come back when you invite them again.
           </p>
         </Confirm>
       )}
@@ -166,7 +164,10 @@ function Leave({ slug }: { slug: string }) {
           action={leave}
           onClose={() => setConfirming(false)}
         >
-          <p>You lose access to this site, unless its owner invites you again.</p>
+          <p>
+            You lose access to this site, unless its owner invites you again. Your review links, trusted
+            repositories and keys for this site alone end, and do not come back.
+          </p>
         </Confirm>
       )}
     </>

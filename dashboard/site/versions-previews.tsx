@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { useAction } from '../api/action.ts'
@@ -7,7 +7,7 @@ import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, useFocusAround } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { Expiry } from '../sites/expiry.tsx'
@@ -54,6 +54,8 @@ function PreviewRow({ site, version, onPromote, onDelete }: PreviewRowProps) {
   const me = useSignal(signedInAs)
   const promote = useAction(onPromote)
   const [isConfirming, setConfirming] = useState(false)
+  const row = useRef<HTMLLIElement>(null)
+  useFocusAround(row)
   const remove = useAction(async () => {
     await onDelete()
     setConfirming(false)
@@ -62,7 +64,7 @@ function PreviewRow({ site, version, onPromote, onDelete }: PreviewRowProps) {
   const { name, url, expiresAt } = preview
   const facts = [shortId(versionId), formatAuthor(version, me), formatChanges(version, site)]
   return (
-    <li class="version stack tight">
+    <li ref={row} class="version stack tight">
       <div class="panel-head">
         <h3 class="choices">
           <a href={url} target="_blank" rel="noreferrer">

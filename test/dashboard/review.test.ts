@@ -90,7 +90,7 @@ for (const [what, outcome, html] of [
     'whose text is at more than 200 places before the one with the same words around',
     'is outdated',
     PAGE('Buy')
-      .replace('<h1>', `${'<p>Order</p>'.repeat(200)}<h1>`)
+      .replace('<h1>', `${'<p>Order</p>'.repeat(200)}<p>Opening hours</p><h1>`)
       .replace('<button>Buy</button>', '<p><b>Order</b></p>'),
   ],
   [

@@ -253,6 +253,11 @@ describe('the settings of a site', requiresBrowser, () => {
     siteUrl = siteUrl.replace(slug, 'corner-bakery')
     slug = 'corner-bakery'
     assert.match(await visited(siteUrl), /Bread/)
+    await part('Danger zone').getByRole('button', { name: 'Delete site' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('link', { name: 'Settings (unsaved changes)' }).click()
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Unsaved')
     await page.getByRole('button', { name: 'Discard' }).click()
     await edit()
     assert.equal(await content.inputValue(), 'Typed')
