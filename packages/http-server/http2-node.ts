@@ -252,7 +252,6 @@ class NodeHttp2Session {
   }
 }
 
-/** Resets a stream with an incomplete response, which `close` would end like a complete one. */
 /** Unless the client waits for the begin of a response: its handler has deadlines of its own. */
 function abortIdle(stream: ServerHttp2Stream): void {
   stream.setTimeout(STREAM_TIMEOUT_MS, () => {
@@ -263,6 +262,7 @@ function abortIdle(stream: ServerHttp2Stream): void {
   })
 }
 
+/** Resets a stream with an incomplete response, which `close` would end like a complete one. */
 function abort(stream: ServerHttp2Stream): void {
   stream.destroy(new Error('the response is incomplete'))
 }

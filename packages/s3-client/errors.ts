@@ -85,8 +85,10 @@ export function outcomeOf(error: unknown): RequestOutcome {
   if (error instanceof BodyError) return 'stopped'
   if (!(error instanceof S3Error)) return 'connection_lost'
   if (error.isMissingObject) return 'not_found'
-  // The object is shorter than what was stored.
-  if (error.status === 416) return 'wrong_bytes'
+  // Of this object, which is shorter than what was stored, or archived.
+  if (error.status === 416 || error.code === 'InvalidObjectState') return 'wrong_bytes'
+  // A client has paused in the middle of its upload.
+  if (error.code === 'RequestTimeout') return 'stopped'
   if (error.isThrottled) return 'throttled'
   return error.status >= 500 ? 'server_error' : 'refused'
 }

@@ -332,7 +332,7 @@ for (const engine of ENGINE_NAMES)
         await client.closed
       })
 
-      test('is none while its request waits for the service', async () => {
+      testOwn('is none while its request waits for the service', async () => {
         const begun = Promise.withResolvers<ServerResponse>()
         serve = (_request, response) => begun.resolve(response)
         const client = await openClient(upload(1), frame(TYPE.data, FLAG.endStream, 1, 'a'))

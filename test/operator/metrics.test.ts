@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { INCIDENTS } from '../../server/lib/incidents.ts'
 import { METRICS, type MetricName } from '../../server/lib/metric-table.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { observeStore } from '../../server/operations/telemetry/observe-engines.ts'
@@ -80,6 +81,18 @@ describe('the metrics of a service', () => {
       assert.deepEqual(names, family.labels, name)
     }
     assert.ok(samples.length < 700, `${samples.length} samples`)
+  })
+
+  test('whose increase an alert counts begin with 0, since Prometheus does not see the one to a first sample', async () => {
+    const { samples } = await scrape(internalPort)
+    for (const [name, label, values] of [
+      ['slipway_emails_total', 'outcome', ['failed', 'rejected', 'sent']],
+      ['slipway_damaged_files_total', 'found', ['read', 'sweep']],
+      ['slipway_incidents_total', 'incident', Object.keys(INCIDENTS).sort()],
+    ] as const) {
+      const found = samples.filter((sample) => sample.name === name).map(({ labels }) => labels[label])
+      assert.deepEqual(found.sort(), values, name)
+    }
   })
 
   test('are those that promtool accepts', requires('promtool'), async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import { S3Client } from '../../packages/s3-client/client.ts'
-import { S3TimeoutError } from '../../packages/s3-client/errors.ts'
+import { outcomeOf, S3Error, S3TimeoutError } from '../../packages/s3-client/errors.ts'
 import { listSizes, removeObjects } from '../../packages/s3-client/listing.ts'
 import { MultipartUpload } from '../../packages/s3-client/multipart.ts'
 import { COPYING_BLOBS, PATIENT } from '../../server/lib/deadlines.ts'
@@ -104,3 +104,17 @@ test('a response that never ends although bytes arrive fails at the limit of an 
   for (const drip of drips) clearInterval(drip)
   assert.ok(COPYING_BLOBS.exchange >= 60 * 60_000)
 })
+
+for (const [status, code, outcome] of [
+  [403, 'InvalidAccessKeyId', 'refused'],
+  [404, 'NoSuchBucket', 'refused'],
+  [404, 'NoSuchKey', 'not_found'],
+  [416, 'InvalidRange', 'wrong_bytes'],
+  [403, 'InvalidObjectState', 'wrong_bytes'],
+  [400, 'RequestTimeout', 'stopped'],
+  [503, 'SlowDown', 'throttled'],
+  [500, 'InternalError', 'server_error'],
+] as const)
+  test(`an answer ${status} ${code} is counted as ${outcome}`, () => {
+    assert.equal(outcomeOf(new S3Error(status, Buffer.from(`<Error><Code>${code}</Code></Error>`))), outcome)
+  })

@@ -54,16 +54,17 @@ export function observeBlobs(blobs: Blobs, telemetry: Telemetry): Blobs {
 }
 
 export function observeMail(mail: Mail, telemetry: Telemetry): Mail {
-  const count = (outcome: 'sent' | 'rejected' | 'failed') =>
-    telemetry.metrics.counter('slipway_emails_total', { outcome }).add()
+  const counter = (outcome: string) => telemetry.metrics.counter('slipway_emails_total', { outcome })
+  // From zero: Prometheus does not see the increase of a counter that begins with 1.
+  const [sent, rejected, failed] = [counter('sent'), counter('rejected'), counter('failed')]
   return {
     delivery: mail.delivery,
     async send(email) {
       try {
         await trace(telemetry, { name: 'send email', kind: 'client' }, () => mail.send(email))
-        count('sent')
+        sent.add()
       } catch (error) {
-        count(error instanceof MailRejectedError ? 'rejected' : 'failed')
+        ;(error instanceof MailRejectedError ? rejected : failed).add()
         throw error
       }
     },
