@@ -57,9 +57,6 @@ const PRINTED_LINES = 60
 /** Where Node keeps what it has compiled: half a second of processor time less for a group that starts a service. */
 const COMPILE_CACHE = join(root, 'node_modules/.cache/node-compile')
 
-/** Most of what tests allocate is garbage soon: a collection that comes later copies less. A seventh of the CPU time. */
-const YOUNG_GENERATION = ['--min-semi-space-size=64', '--max-semi-space-size=64']
-
 /**
  * Runs test files in a process group of their own, which ends with them, including everything their tests
  * started. A group fails as a whole when its process fails apart from its tests, does not reach its end, or is silent
@@ -161,7 +158,7 @@ class Watch {
 
 function start({ files }: TestGroup, { title, env }: RunOptions): ChildProcess {
   const args = title === undefined ? files : ['--title', title, ...files]
-  return spawn(process.execPath, [...YOUNG_GENERATION, join(root, 'scripts/test-process.ts'), ...args], {
+  return spawn(process.execPath, [join(root, 'scripts/test-process.ts'), ...args], {
     cwd: root,
     env: { ...process.env, ...env, NODE_COMPILE_CACHE: COMPILE_CACHE, TEST_RUNNER: String(process.pid) },
     detached: true,
