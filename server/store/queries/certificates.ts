@@ -35,7 +35,7 @@ interface MissingSitesOptions {
 interface CertificateCounts {
   /** Not expired, without a failed renewal. */
   valid: number
-  /** Not expired, with a failed renewal, or of the service itself, with a failed first order. */
+  /** Not expired, with a failed renewal; or never issued, with a failed order, and of no custom domain. */
   failing: number
   /** Never issued, and not failing. */
   pending: number
