@@ -493,9 +493,10 @@ function assertKnownImage(files: readonly FileEntry[], { ogImagePath }: SiteMeta
     throw validationError([notAnImageError('ogImagePath', ogImagePath)])
 }
 
-function assertAnonymous({ previewName }: PreviewFields, { ttlSeconds = null }: SiteMetadata): void {
+/** Also null for `ttlSeconds`: the site would not expire. */
+function assertAnonymous({ previewName }: PreviewFields, { ttlSeconds }: SiteMetadata): void {
   if (previewName !== null)
     throw new ApiError('UNAUTHORIZED', 'Previews need an account. Sign in, or claim the site first')
-  if (ttlSeconds !== null)
+  if (ttlSeconds !== undefined)
     throw invalidField('ttlSeconds', 'requires an account; anonymous sites have a fixed lifetime')
 }

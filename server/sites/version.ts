@@ -72,8 +72,6 @@ export async function activateVersion(
 ): Promise<Site> {
   const { now, change = {}, previousVersionId = site.liveVersionId } = options
   const first = version.publishedAt === null
-  const replacement = { replacedId: site.liveVersionId, next: version, previewName: null }
-  await recordFormerFiles(tx, site, replacement, now)
   const activated = {
     ...(first ? metadataChange(version.metadata, now) : {}),
     isFinalized: true,
@@ -89,6 +87,8 @@ export async function activateVersion(
     lastLiveAt: now,
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })
+  const replacement = { replacedId: site.liveVersionId, next: version, previewName: null }
+  await recordFormerFiles(tx, site, replacement, now)
   await tx.notifyChanged(site.slug, expiryEffect(site, activated))
   return { ...site, ...activated }
 }
@@ -236,7 +236,7 @@ interface Replacement {
   previewName: string | null
 }
 
-/** Call it before visitors see the next version, and before the one that it replaces is deleted. */
+/** Call it once the hashes of the next version are stored, and before the version that it replaces is deleted. */
 export async function recordFormerFiles(
   tx: WriteTransaction,
   site: Site,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listObjects } from '../blobs/bytes.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { toPlainManifest } from './content.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -119,4 +120,24 @@ test('former files outlive their versions, within their hour, and count for thei
   assert.deepEqual(await state(), [[404, 404, 200], 5, page + 4 * script])
   few.pass(HOUR_MS)
   assert.deepEqual(await state(), [[404, 404, 200], 4, page + 3 * script])
+})
+
+test('a former file that returns in an upload without hashes stays stored after its hour', async () => {
+  await using few = await Api.start({ VERSIONS_KEPT: '1', BLOB_GRACE: '0' })
+  const { client } = await few.account()
+  const { blobs } = await few.operator()
+  const page = { 'index.html': 'page' }
+  const contents = { ...page, 'app.js': 'script' }
+  const { slug } = await few.publish(client, contents)
+  await few.publish(client, page, { slug })
+  await few.sweep('old-versions')
+  const { upload } = await client.update(slug, { files: toPlainManifest(contents) })
+  await few.upload(upload, contents)
+  await client.finalize(slug, upload)
+  for (const wait of [0, HOUR_MS]) {
+    few.pass(wait)
+    for (const sweep of ['old-versions', 'blobs']) await few.sweep(sweep)
+    assert.equal((await listObjects(blobs)).length, 2)
+    assert.equal((await client.me()).usage.heldBytes, 'pagescript'.length)
+  }
 })
