@@ -12,7 +12,7 @@ import type { Site } from '../store/tables/sites.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
 import { LABEL_PATTERN } from './slug.ts'
 import type { UrlBuilder } from './urls.ts'
-import { deleteVersions } from './version.ts'
+import { deleteVersions, forgetFormerOfPreview } from './version.ts'
 
 /**
  * A preview name and a slug, with two hyphens between them, are one host label (RFC 1035, 2.3.4: 63 octets). This fits
@@ -65,17 +65,19 @@ export async function endPreview(
   { now, effect, keepsReview = false }: { now: number; effect: ChangeEffect; keepsReview?: boolean },
 ): Promise<void> {
   const { id, slug, publishedAt, previewName } = version
-  if (!keepsReview) await removeReview(tx, { slug, previewName: previewName! })
+  if (!keepsReview) await removeReview(tx, { slug, previewName: previewName! }, now)
   if (publishedAt === null) return deleteVersions(tx, slug, { ids: [id], now, effect })
   await tx.versions.update(id, { previewName: null, previewUntil: null, liveReload: false })
   await tx.notifyChanged(slug, effect)
 }
 
-/** With its threads, links and decisions. */
-export async function removeReview(tx: WriteTransaction, subject: ReviewSubject): Promise<void> {
+/** With its threads, links and decisions, and the former files: the next preview of the name begins without them. */
+export async function removeReview(tx: WriteTransaction, subject: ReviewSubject, now: number): Promise<void> {
   const bytes = await tx.reviews.remove(subject)
-  const site = bytes > 0 && (await tx.sites.find(subject.slug))
-  if (site) await releaseHolding(tx, site, { bytes, sites: 0 })
+  const site = await tx.sites.find(subject.slug)
+  if (!site) return
+  await releaseHolding(tx, site, { bytes, sites: 0 })
+  await forgetFormerOfPreview(tx, site, subject.previewName, now)
 }
 
 /** Within a write. PREVIEW_LIMIT_REACHED. */

@@ -7,7 +7,6 @@ import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
 import { endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
-import { forgetFormerOfPreview } from './version.ts'
 import type { Versions } from './version-history.ts'
 
 type PreviewsParts = Pick<Parts, 'store' | 'clock'> & { versions: Versions }
@@ -50,9 +49,8 @@ export class Previews extends Component<PreviewsParts> {
     const { store, clock } = this.parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
-      const site = await requireAccess(tx, 'remove', { slug, account, now })
+      await requireAccess(tx, 'remove', { slug, account, now })
       const version = await requirePreview(tx, { slug, name, now })
-      await forgetFormerOfPreview(tx, site, name, now)
       await endPreview(tx, version, { now, effect: 'withdrawn' })
     })
     return { slug, name, deleted: true }

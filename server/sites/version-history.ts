@@ -172,7 +172,7 @@ export class Versions extends Component<VersionsParts> {
         throw new ApiError('VERSION_LIVE', sentence)
       }
       await forgetFormerFiles(tx, site, versionId, now)
-      if (state === 'ready' && previewName !== null) await removeReview(tx, { slug, previewName })
+      if (state === 'ready' && previewName !== null) await removeReview(tx, { slug, previewName }, now)
       await deleteVersions(tx, slug, { ids: [versionId], now, effect: 'withdrawn' })
     })
     return { slug, versionId, deleted: true }

@@ -81,6 +81,26 @@ describe('a preview', () => {
     assert.deepEqual(await files(url), ['404', '2', '404', '404'])
   })
 
+  test('begins without the files that the last one of its name had removed, however that ended', async () => {
+    const ends = [
+      ({ slug }: { slug: string }) => owner.client.deletePreview(slug, 'pr-42'),
+      ({ slug, versionId }: { slug: string; versionId: string }) =>
+        owner.client.deleteVersion(slug, versionId),
+      async () => api.pass(60_000),
+    ]
+    for (const end of ends) {
+      const { slug, siteUrl } = await newSite()
+      const options = { slug, preview: 'pr-42', ttlSeconds: 60 }
+      const url = urlOf(siteUrl, 'pr-42')
+      await api.publish(owner.client, { 'index.html': '1', 'a.txt': 'a secret' }, options)
+      const { versionId } = await api.publish(owner.client, { 'index.html': '2' }, options)
+      assert.equal(await read(url, '/a.txt'), 'a secret')
+      await end({ slug, versionId })
+      await api.publish(owner.client, { 'index.html': '3' }, options)
+      assert.deepEqual([await read(url), await read(url, '/a.txt')], ['3', '404'])
+    }
+  })
+
   test('is never indexed or cached, and has the password, the rules and the expiry of its site', async () => {
     const { slug, siteUrl } = await newSite()
     const rules = { _redirects: '/old /new 302', _headers: '/*\n  X-Robots-Tag: all\n  X-Test: 1' }

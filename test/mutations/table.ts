@@ -417,6 +417,7 @@ const ROWS: readonly Row[] = [
   ['keeps redirecting a former name', 'server/store/queries/sites.ts', 'SiteQueries.endRedirects', '{ renamedTo: null }', '{ updatedAt: 0 }', 'test/api/names.test.ts'],
 
   // Staging and finalize (spec 4.3 to 4.5)
+  ['lets a site without an account stay for ever', 'server/publish/stage.ts', 'assertAnonymous', 'ttlSeconds !== undefined', 'ttlSeconds != null', FINALIZE],
   ['skips files by the hash of another size', 'server/publish/stage.ts', 'findReusableFiles', 'sizes.get(file.hash) === file.size', 'sizes.has(file.hash)', 'test/api/update.test.ts'],
   ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'requirePublisher', 'if (site?.ownerId === null) return requireClaimToken(site, claimToken, now)', 'if (site) return requireClaimToken(site, claimToken, now)', CALLS],
   ['leaves a removed collaborator the keys of the site', 'server/sites/collaborators.ts', 'Collaborators.remove', 'await tx.keys.deleteOfSite(removed.id, visitsKey)', '', 'test/api/keys.test.ts'],
@@ -546,7 +547,7 @@ const ROWS: readonly Row[] = [
   ['accepts the review link of a suspended account', 'server/sites/reviews/access.ts', 'requireCreator', ' || account.suspension', '', 'test/api/reviews.test.ts'],
   ['keeps the frames and links of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await endFrames(tx, slug, now)', '', 'test/api/reviews.test.ts'],
   ['does not count the comments of a review', 'server/sites/reviews/reviews.ts', 'Reviews.#chargeOwner', 'await this.parts.quotas.charge(tx, site, { bytes, sites: 0 })', '', QUOTAS],
-  ['counts the comments of a deleted review', 'server/sites/preview.ts', 'removeReview', 'if (site) await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
+  ['counts the comments of a deleted review', 'server/sites/preview.ts', 'removeReview', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
   ['names who decided in another review', 'server/sites/reviews/reviews.ts', 'Reviews.get', 'last?.previewName === previewName ? describeDecision(last) : null', 'last ? describeDecision(last) : null', 'test/cli/feedback.test.ts'],
   ['lets guests decide with the link of a key that may not', 'server/sites/reviews/reviews.ts', 'Reviews.decide', 'if (!access.mayDecide)', 'if (false)', 'test/api/reviews.test.ts'],
   ['shows the frame of a review to other pages', 'server/edge/review.ts', 'ReviewFrames.admit', "headers.push('Content-Security-Policy', `frame-ancestors ${this.#baseOrigin}`)", '', 'test/edge/review.test.ts'],
@@ -761,7 +762,7 @@ const ROWS: readonly Row[] = [
   ['deletes former files with their versions', 'server/sites/version.ts', 'activateVersion', 'await recordFormerFiles(tx, site, replacement, now)', '', 'test/edge/previous-version.test.ts'],
   ['reads former files after their hour', 'server/store/queries/serving.ts', 'joinFormer', 'and ${sql.ref(`${name}.preview_until`)} > ${now} and', 'and', EDGE_CACHE],
   ['serves no former files of previews', 'server/publish/finalize.ts', 'Finalizer.#commit', 'await recordFormerFiles(tx, site, replacement, now)', '', PREVIEWS],
-  ['keeps former files of a deleted preview for the next one of its name', 'server/sites/previews.ts', 'Previews.remove', 'await forgetFormerOfPreview(tx, site, name, now)', '', PREVIEWS],
+  ['keeps former files of a deleted preview for the next one of its name', 'server/sites/preview.ts', 'removeReview', 'await forgetFormerOfPreview(tx, site, subject.previewName, now)', '', PREVIEWS],
   ['parses any number of documents at a time', 'server/sites/page-metadata/injected-document.ts', 'INJECTIONS', '{ running: 8, waiting: MAX_CONCURRENT_LOADS }', '{ running: 1000, waiting: MAX_CONCURRENT_LOADS }', 'test/sites/injected-document.test.ts'],
   ['keeps responses with _headers beyond their memory', 'server/edge/respond/site-headers.ts', 'SiteHeaders.#remember', 'this.#cachedBytes += responseBytes', '', 'test/memory/accounted.test.ts'],
   ['keeps versions and domains of a site that changed', 'packages/http-server/memory/second-chance-cache.ts', 'SecondChanceCache.delete', 'for (const one of owned ?? []) this.delete(one as K)', '', EDGE_CACHE, LOADING_CACHE],
