@@ -670,6 +670,23 @@ describe('a site that requires approval', () => {
     await owner.client.promote(slug, 'spring')
   })
 
+  test('counts no approval that changes were requested after in a preview that a key for previews deletes', async () => {
+    const { slug, versionId, review } = await reviewed()
+    const preview = 'autumn'
+    const same = await api.publish(owner.client, { 'index.html': 'spring' }, { slug, preview })
+    await owner.client.setMetadata(slug, { requireApproval: 'anyone' })
+    const autumn = owner.client.review(slug, preview)
+    await autumn.decide({ decision: 'approved', versionId: same.versionId })
+    await review.decide({ decision: 'changes-requested', versionId })
+    const name = `previews of ${slug}`
+    const { apiKey } = await owner.client.createKey({ name, scope: 'preview', sites: [slug] })
+    await api.client(apiKey).deletePreview(slug, 'spring')
+    assert.equal((await autumn.get()).decision, 'none')
+    await expectFailure(owner.client.promote(slug, preview), 'APPROVAL_REQUIRED')
+    await autumn.decide({ decision: 'approved', versionId: same.versionId })
+    await owner.client.promote(slug, preview)
+  })
+
   test('needs an approval of exactly the bytes, types and metadata that are promoted', async () => {
     const { slug, versionId, review } = await reviewed()
     await owner.client.setMetadata(slug, { requireApproval: 'anyone' })

@@ -136,9 +136,12 @@ export class ReviewQueries extends QueryGroup {
     )
   }
 
-  /** Returns the characters of the threads. */
+  /** Returns the characters of the threads. What changes were requested of needs another approval, in other reviews too. */
   async remove(subject: SubjectOrSite): Promise<number> {
     const { characters } = await this.size(subject)
+    await sql`delete from review_decisions as earlier where slug = ${subject.slug} and exists (
+      select 1 from review_decisions where ${isOf(subject)} and decision = 'changes-requested'
+        and content_hash = earlier.content_hash and id > earlier.id)`.execute(this.db)
     for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where(isOf(subject)).execute()
     return characters
   }
