@@ -16,6 +16,7 @@ import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import { html } from '../lib/html.ts'
 import { parseJsonObject } from '../lib/json-object.ts'
+import { readParameters } from '../lib/parameters.ts'
 import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
@@ -187,7 +188,7 @@ function register(forward: Forward): Respond {
 function exchange(forward: Forward, options: OAuthOptions): Respond {
   const { baseUrl, programs, limits } = options
   return async (request, reply) => {
-    const parameters = new URLSearchParams(String(request.body))
+    const parameters = readParameters(String(request.body))
     if (parameters.get('grant_type') === DEVICE_GRANT_TYPE) return exchangeDevice(options, request, reply)
     request.caller.account = await programs.findOwner(parameters)
     await charge(limits, request, reply)
@@ -316,7 +317,7 @@ function readForm(
   const { 'content-type': type = '' } = headers
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type))
     return invalidRequest('the body must be application/x-www-form-urlencoded')
-  const parameters = [...new URLSearchParams(String(body))]
+  const parameters = [...readParameters(String(body))]
   const fields = Object.fromEntries(parameters)
   if (Object.keys(fields).length < parameters.length) return invalidRequest('a parameter is repeated')
   const missing = required.find((name) => !fields[name])

@@ -9,6 +9,7 @@ import { negotiateLanguage, TEXTS } from '../edge/respond/pages/language.ts'
 import type { VisitorTexts } from '../edge/respond/pages/languages/visitor-texts.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
+import { readParameters } from '../lib/parameters.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
 import { readOtherPage, recognizeForeignPages } from './auth.ts'
@@ -52,7 +53,7 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
     return sendForm(reply, { fields: { url: typeof url === 'string' ? url : '' } })
   })
   app.post(PATH, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
-    const fields = Object.fromEntries(new URLSearchParams(String(request.body ?? '')))
+    const fields = Object.fromEntries(readParameters(String(request.body ?? '')))
     try {
       if (isForeignPage(request.headers))
         throw new ApiError('UNAUTHORIZED', 'Reports are accepted from this page only. Send it again.')

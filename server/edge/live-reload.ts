@@ -2,6 +2,7 @@ import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { ChangeWaits, type WaitLimits } from '../lib/change-waits.ts'
 import { Component } from '../lib/component.ts'
+import { readParameters } from '../lib/parameters.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { DEFAULT_PAGES } from './respond/pages/error-pages.ts'
 import type { Tail } from './respond/pages/generated-page.ts'
@@ -90,7 +91,7 @@ export class LiveReload extends Component<LiveReloadOptions> {
     const { path, query } = request.target
     if (path === SCRIPT_PATH) return SCRIPT_RESPONSE
     if (path !== CHANGE_PATH) return undefined
-    const parameters = new URLSearchParams(query)
+    const parameters = readParameters(query)
     const known = parameters.get('version')
     const page = parameters.get('page')?.slice(0, MAX_PAGE_NAME_LENGTH)
     const network = rateLimitSubnet(this.parts.clientIp(request))

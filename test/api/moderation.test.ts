@@ -674,6 +674,17 @@ describe('the page for reports', () => {
     ])
   })
 
+  test('reads the first hundred fields of a form', async () => {
+    api.pass(HOUR_MS)
+    const { siteUrl: url } = await publishedSite()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const send = async (others: number) => {
+      const body = `${'x=%FF&'.repeat(others)}${new URLSearchParams({ url, reason: 'other' })}`
+      return (await api.request('POST', '/report', { headers, body })).status
+    }
+    assert.deepEqual([await send(98), await send(100)], [200, 400])
+  })
+
   test('works without a script, and shows what is missing with what was entered', async () => {
     api.pass(HOUR_MS)
     const { slug, siteUrl } = await publishedSite()

@@ -56,6 +56,13 @@ test('the order of the file decides among 2,100 rules', () => {
   }
 })
 
+test('of a query, the first hundred parameters count, and of a name the first', () => {
+  const redirects = new RedirectMatcher(parseRedirects('/a id=:id /b/:id').rules)
+  const others = (count: number) => 'x=%FF&'.repeat(count)
+  assert.equal(answer(redirects, '', `/a?${others(98)}id=1&id=2`), '301 /b/1')
+  assert.equal(answer(redirects, '', `/a?${others(100)}id=1`), null)
+})
+
 test('a rule does not match when its target would be longer than 8,192 characters', () => {
   const { rules } = parseRedirects(`/* /x${'/:splat'.repeat(20)} 302`)
   const redirects = new RedirectMatcher(rules)

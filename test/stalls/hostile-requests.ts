@@ -61,6 +61,7 @@ const PATHS: [title: string, path: string][] = [
   ['a query', `/?${fill('a=b&', MAX_HEAD)}`],
   ['an empty query', `/?${fill('&', MAX_HEAD)}`],
   ['an encoded query', `/?${fill('%25', MAX_HEAD)}`],
+  ['a query of broken encoding', `/?${fill('%CC&', MAX_HEAD)}`],
 ]
 
 /** Longer than the service accepts, and as long. */
@@ -153,7 +154,7 @@ const MESSAGES: [title: string, body: string][] = [
 
 /** As long as the authorization server accepts. */
 const FORMS: [title: string, body: string][] = [
-  ...['a&', 'a=b&', '%CC%81', '+=', 'scope=a+', 'resource=a&'].map((piece): [string, string] => [
+  ...['a&', 'a=b&', '%CC%81', '%CC&', '+=', 'scope=a+', 'resource=a&'].map((piece): [string, string] => [
     `a form of ${piece}`,
     fill(piece, 16_000),
   ]),
@@ -205,7 +206,7 @@ export const HOSTILE_REQUESTS: HostileRequest[] = [
     return { ...json(`a message of ${title}`, '/mcp', body), signedIn: true }
   }),
   json('a message of quotes without an account', '/mcp', `{"a":"${fill('\\"', LARGEST_BODY)}"}`),
-  ...Object.values(OAUTH_ROUTES).flatMap((path) =>
+  ...[...Object.values(OAUTH_ROUTES), '/report'].flatMap((path) =>
     FORMS.map(([title, body]): HostileRequest => {
       const type =
         path === OAUTH_ROUTES.registration ? 'application/json' : 'application/x-www-form-urlencoded'

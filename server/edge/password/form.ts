@@ -1,16 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import { parse } from 'node:querystring'
 import { findSendQueue } from '../../../packages/http-server/clients/send-queue.ts'
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
+import { readParameters } from '../../lib/parameters.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
 
 /** The longest target of a request, of which each byte takes three in a form, and a password. */
 const MAX_FORM_BYTES = 64 * 1024
-
-/** A form of ours has two. `URLSearchParams` takes quadratic time for thousands without a value. */
-const MAX_FIELDS = 10
 
 const FORM_TIMEOUT_MS = 15_000
 
@@ -27,8 +24,7 @@ export async function readForm(
   try {
     const bytes = await readBody(request)
     if (!bytes) return formTooLarge.for(request.headers)
-    const fields = parse(bytes.toString(), '&', '=', { maxKeys: MAX_FIELDS })
-    return new URLSearchParams(fields as Record<string, string>)
+    return readParameters(bytes.toString())
   } finally {
     clearTimeout(tooLong)
   }

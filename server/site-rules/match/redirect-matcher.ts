@@ -1,4 +1,5 @@
 import { hostName } from '../../../packages/http-server/host-name.ts'
+import { readParameters } from '../../lib/parameters.ts'
 import { isFullAddress } from '../parse/redirects-file.ts'
 import {
   bytesOfNames,
@@ -138,7 +139,7 @@ class MatchContext {
   #host: string | undefined
   /** The last target in another spelling: a long one costs a third of a millisecond, and many rules may have it. */
   #compared: { target: string; trimmed: string } | undefined
-  #params: ReadonlyMap<string, QueryParam> | undefined
+  #params: ReturnType<typeof parseParams> | undefined
 
   constructor(path: string, asked: RedirectRequest) {
     const { query, host } = asked
@@ -166,24 +167,16 @@ class MatchContext {
     return this.#compared.trimmed === this.trimmed
   }
 
-  param(name: string): QueryParam | undefined {
+  param(name: string) {
     this.#params ??= parseParams(this.query)
     return this.#params.get(name)
   }
 }
 
-interface QueryParam {
-  given: string
-  found: string
-}
-
-/** There may be thousands of rules and of parameters. */
-function parseParams(query: string): ReadonlyMap<string, QueryParam> {
-  const params = new Map<string, QueryParam>()
-  for (const [name, given] of new URLSearchParams(query)) {
-    if (!params.has(name)) params.set(name, { given, found: encodeURIComponent(given) })
-  }
-  return params
+/** There may be thousands of rules. Of several parameters of a name, the first counts. */
+function parseParams(query: string): Map<string, { given: string; found: string }> {
+  const params = [...readParameters(query)].reverse()
+  return new Map(params.map(([name, given]) => [name, { given, found: encodeURIComponent(given) }]))
 }
 
 /** The first match among rules in their order, before `end`. */
