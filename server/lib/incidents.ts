@@ -106,6 +106,20 @@ interface Watched {
 
 const INTERVAL_MS = SECOND_MS
 
+/** Readings without another event after which a state that consists of events has ended. */
+const QUIET_READINGS = 10
+
+/** Reads whether a count grows. */
+export function watchGrowth(read: () => number): () => boolean {
+  let [seen, quiet] = [0, QUIET_READINGS]
+  return () => {
+    const count = read()
+    quiet = count > seen ? 0 : quiet + 1
+    seen = count
+    return quiet < QUIET_READINGS
+  }
+}
+
 /** Tells the operator when a state begins and ends, and of events: one line of the log each, and the metrics. */
 export class Incidents extends Component<{ log: Log; metrics: Metrics }> implements Disposable {
   readonly #watched = new Map<StateName, Watched>()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
+import type { RequestOutcome } from '../../packages/s3-client/errors.ts'
 import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
 import { BucketState } from '../../server/blobs/s3/bucket-state.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
@@ -180,18 +181,63 @@ describe('whether a bucket hangs', () => {
   })
 })
 
-test('after a hang of the bucket, its time-outs do not count as a bucket that is unreachable', async () => {
-  const metrics = new Metrics()
-  const incidents = new Incidents({ log: silentLog, metrics })
-  const state = new BucketState({ metrics })
-  const client = { bucket: parseBucketUrl('s3://bucket?region=eu-west-1'), isHanging: true }
-  state.watch(incidents, client)
-  const isUnreachable = async () => {
-    for (let count = 0; count < 3; count++) state.onRequest('get', 'timeout', new Error('no response'))
-    client.isHanging = false
-    await incidents.check()
-    return metrics.read()['slipway_incident{incident="bucket-unreachable"}'] === 1
+describe('a bucket is unreachable', () => {
+  function watchBucket() {
+    const metrics = new Metrics()
+    const incidents = new Incidents({ log: silentLog, metrics })
+    const state = new BucketState({ metrics })
+    const client = { bucket: parseBucketUrl('s3://bucket?region=eu-west-1'), isHanging: false }
+    state.watch(incidents, client)
+    return {
+      client,
+      async isUnreachable() {
+        await incidents.check()
+        return metrics.read()['slipway_incident{incident="bucket-unreachable"}'] === 1
+      },
+      fail(operation: string, outcome: RequestOutcome) {
+        for (let count = 0; count < 3; count++) state.onRequest(operation, outcome, new Error('no'))
+      },
+      succeed: (operation: string) => state.onRequest(operation, 'ok'),
+    }
   }
-  assert.equal(await isUnreachable(), false)
-  assert.equal(await isUnreachable(), true, 'these are of a bucket that does not hang')
+
+  test('not by time-outs while it hangs', async () => {
+    const { client, fail, isUnreachable } = watchBucket()
+    client.isHanging = true
+    fail('get', 'timeout')
+    client.isHanging = false
+    assert.equal(await isUnreachable(), false)
+    fail('get', 'timeout')
+    assert.equal(await isUnreachable(), true, 'these are of a bucket that does not hang')
+  })
+
+  for (const outcome of ['refused', 'server_error'] as const)
+    test(`while storing files is answered with ${outcome}, although it lists them, until it stores one`, async () => {
+      const { fail, succeed, isUnreachable } = watchBucket()
+      fail('put', outcome)
+      succeed('list')
+      assert.equal(await isUnreachable(), true)
+      succeed('put')
+      assert.equal(await isUnreachable(), false)
+    })
+
+  test('for ten minutes after its last refusal, when nothing is stored and it lists files', async () => {
+    const { fail, succeed, isUnreachable } = watchBucket()
+    fail('put', 'refused')
+    succeed('list')
+    for (let second = 0; second < 600; second++) assert.equal(await isUnreachable(), true)
+    assert.equal(await isUnreachable(), false)
+    fail('put', 'refused')
+    for (let second = 0; second < 700; second++)
+      assert.equal(await isUnreachable(), true, 'it never answered')
+  })
+
+  test('not for long by what it has not answered, and not by what it does not delete', async () => {
+    const { fail, succeed, isUnreachable } = watchBucket()
+    fail('put', 'connection_lost')
+    fail('delete', 'refused')
+    assert.equal(await isUnreachable(), true)
+    succeed('list')
+    assert.equal(await isUnreachable(), false)
+  })
 })

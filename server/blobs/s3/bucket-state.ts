@@ -1,7 +1,7 @@
 import type { S3Client, S3Observer } from '../../../packages/s3-client/client.ts'
 import type { RequestOutcome } from '../../../packages/s3-client/errors.ts'
 import { Component } from '../../lib/component.ts'
-import type { Incidents } from '../../lib/incidents.ts'
+import { type Incidents, watchGrowth } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 
@@ -11,11 +11,11 @@ const UNREACHABLE = new Set<RequestOutcome>(['connection_lost', 'timeout', 'serv
 /** Outcomes that the bucket has nothing to do with. */
 const UNSENT: ReadonlySet<RequestOutcome> = new Set(['queue_full', 'hanging', 'stopped'])
 
-/** Requests in a row that the bucket did not answer, or refused, as with revoked credentials. */
+/** Requests in a row that the bucket did not answer, or refused, as with revoked credentials: all, or of an operation. */
 const MAX_FAILURES = 3
 
-/** Readings without a refused request after which the bucket no longer throttles. */
-const QUIET_READINGS = 10
+/** Readings without another error of an operation, when others work, after which it may work again. */
+const MAX_ERROR_READINGS = 600
 
 const MAX_REASON_CHARACTERS = 300
 
@@ -24,24 +24,24 @@ export class BucketState extends Component<{ metrics: Metrics }> implements S3Ob
   #client: Pick<S3Client, 'bucket' | 'isHanging'> | undefined
   #failures = 0
   #reason = ''
+  /** By operation: requests in a row that the bucket answered with an error, whatever it answers to others. */
+  readonly #errors = new Map<string, { count: number; reason: string; readings: number }>()
   #throttled = 0
-  #quietReadings = QUIET_READINGS
 
   watch(incidents: Incidents, client: Pick<S3Client, 'bucket' | 'isHanging'>): void {
     this.#client = client
     const bucket = `${client.bucket.endpoint.host}/${client.bucket.name}`
-    incidents.watch('bucket-unreachable', (isActive) =>
-      this.#failures >= MAX_FAILURES || (isActive && this.#failures > 0)
-        ? { bucket, reason: this.#reason }
-        : undefined,
-    )
-    incidents.watch('bucket-hangs', () => (client.isHanging ? { bucket } : undefined))
-    let seen = 0
-    incidents.watch('bucket-throttles', () => {
-      this.#quietReadings = this.#throttled > seen ? 0 : this.#quietReadings + 1
-      seen = this.#throttled
-      return this.#quietReadings < QUIET_READINGS ? { bucket } : undefined
+    incidents.watch('bucket-unreachable', (isActive) => {
+      for (const [operation, error] of this.#errors)
+        if (error.readings++ >= MAX_ERROR_READINGS) this.#errors.delete(operation)
+      if (this.#failures >= MAX_FAILURES || (isActive && this.#failures > 0))
+        return { bucket, reason: this.#reason }
+      const failing = this.#errors.values().find(({ count }) => count >= MAX_FAILURES)
+      return failing && { bucket, reason: failing.reason }
     })
+    incidents.watch('bucket-hangs', () => (client.isHanging ? { bucket } : undefined))
+    const throttles = watchGrowth(() => this.#throttled)
+    incidents.watch('bucket-throttles', () => (throttles() ? { bucket } : undefined))
   }
 
   onRetry(): void {
@@ -57,5 +57,10 @@ export class BucketState extends Component<{ metrics: Metrics }> implements S3Ob
       this.#failures++
       this.#reason = toPlainLine(error?.message ?? '', MAX_REASON_CHARACTERS)
     } else if (!UNSENT.has(outcome)) this.#failures = 0
+    if (outcome === 'ok') this.#errors.delete(operation)
+    // Other operations may work, such as listings of a full bucket. The service can do without deletions for a while.
+    if (!['server_error', 'refused'].includes(outcome) || /delete|abort/.test(operation)) return
+    const count = (this.#errors.get(operation)?.count ?? 0) + 1
+    this.#errors.set(operation, { count, reason: this.#reason, readings: 0 })
   }
 }

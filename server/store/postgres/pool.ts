@@ -1,6 +1,6 @@
 import type { Deadlines } from '../../lib/deadlines.ts'
 import type { ApiError } from '../../lib/errors.ts'
-import type { Incidents, ReadState } from '../../lib/incidents.ts'
+import { type Incidents, watchGrowth } from '../../lib/incidents.ts'
 import { Metrics } from '../../lib/metrics.ts'
 import { AnswerWatch } from './answer-watch.ts'
 import type { Connection, PostgresClient } from './client.ts'
@@ -41,9 +41,6 @@ interface Waiting {
 }
 
 const DEADLINES = { read: 'acquire', statement: 'acquire', transaction: 'queue', durable: 'queue' } as const
-
-/** Readings without a refusal after which requests get connections again. */
-const QUIET_READINGS = 10
 
 const MAX_WAITING = 1000
 
@@ -86,7 +83,9 @@ export class PrimaryPool implements AsyncDisposable {
     incidents?.watch('database-unreachable', () =>
       this.#open.size === 0 || answers.isHanging ? this.#search.failure : undefined,
     )
-    incidents?.watch('database-busy', this.#readRefusals())
+    const refused = metrics.counter('slipway_store_pool_timeouts_total')
+    const isBusy = watchGrowth(() => refused.value)
+    incidents?.watch('database-busy', () => (isBusy() ? { ...this.#search.failure } : undefined))
   }
 
   /** The connection returns to the pool once its commit is answered, unless it was lost. */
@@ -169,18 +168,6 @@ export class PrimaryPool implements AsyncDisposable {
       end()
       signal?.removeEventListener('abort', abort)
     })
-  }
-
-  /** Why there are too few connections, if the server refuses further ones. */
-  #readRefusals(): ReadState {
-    const refused = this.#metrics.counter('slipway_store_pool_timeouts_total')
-    let seen = 0
-    let quiet = QUIET_READINGS
-    return () => {
-      quiet = refused.value > seen ? 0 : quiet + 1
-      seen = refused.value
-      return quiet < QUIET_READINGS ? { ...this.#search.failure } : undefined
-    }
   }
 
   #countTimeout(): ApiError {
