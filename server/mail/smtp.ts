@@ -100,7 +100,9 @@ function isFinal(error: unknown): boolean {
   return ((error as SmtpFailure).responseCode ?? 0) >= 500
 }
 
-/** Not a refusal of the service, by a policy of the server (5.7) or for its sender (5.1.7, 5.1.8); RFC 3463, 3. */
+/** Of the recipient; not by a policy (5.7), of the sender (5.1.7, 5.1.8) or, after DATA, of the content (RFC 3463, 3). */
 function isRefusal(error: unknown): boolean {
-  return isFinal(error) && !/^5\d\d[ -]5\.(?:7\.|1\.[78]\b)/.test((error as SmtpFailure).response ?? '')
+  const { command, response = '' } = error as SmtpFailure
+  const isOfRecipient = command === 'RCPT TO' || /^5\d\d[ -]5\.[12]\./.test(response)
+  return isFinal(error) && isOfRecipient && !/^5\d\d[ -]5\.(?:7\.|1\.[78]\b)/.test(response)
 }

@@ -341,26 +341,32 @@ describe('a mail server that refuses', () => {
     )
   }
 
-  test('an address gets no further emails until a code arrives there', async () => {
-    const email = 'ann@example.test'
-    const client = service.client(await signIn(email))
-    server.behave({ reply: '550 5.1.1 no such user', to: /^RCPT/ })
-    await add(email, '1')
-    await sendDue(operator)
-    assert.equal(recipients().length, 2, 'the code and the email that was refused')
-    assert.match((await client.me()).emailProblem!.reply, /550 5\.1\.1 no such user/)
-    await add(email, '2')
-    service.clock.now += DAY_MS
-    await sendDue(operator)
-    assert.equal(recipients().length, 2)
-    server.behave(ACCEPTS)
-    await signIn(email)
-    await add(email, '3')
-    await sendDue(operator)
-    assert.equal(recipients().length, 4)
-    const again = service.client(await signIn(email))
-    assert.equal((await again.me()).emailProblem, null)
-  })
+  const refusals = [
+    ['its name', /^RCPT/, 'ann'],
+    ['an email to it', /^DATA/, 'zoe'],
+  ] as const
+  for (const [what, to, name] of refusals)
+    test(`an address, by ${what}, gets no further emails until a code arrives there`, async () => {
+      const email = `${name}@example.test`
+      const client = service.client(await signIn(email))
+      server.received = ''
+      server.behave({ reply: '550 5.1.1 no such user', to })
+      await add(email, '1')
+      await sendDue(operator)
+      assert.equal(recipients().length, 1)
+      assert.match((await client.me()).emailProblem!.reply, /550 5\.1\.1 no such user/)
+      await add(email, '2')
+      service.clock.now += DAY_MS
+      await sendDue(operator)
+      assert.equal(recipients().length, 1)
+      server.behave(ACCEPTS)
+      await signIn(email)
+      await add(email, '3')
+      await sendDue(operator)
+      assert.equal(recipients().length, 3)
+      const again = service.client(await signIn(email))
+      assert.equal((await again.me()).emailProblem, null)
+    })
 
   test('some addresses for now delays the emails to these addresses only', async () => {
     const emails = ['full1@example.test', 'full2@example.test', 'full3@example.test', 'bob@example.test']
@@ -379,7 +385,7 @@ describe('a mail server that refuses', () => {
     for (const recipient of recipients()) assert.match(recipient, /full\d@example\.test/)
   })
 
-  test('the sender of the service delays the emails, and turns off those of no account', async () => {
+  test('the sender of the service or the content delays the emails, and turns off those of no account', async () => {
     const email = 'eve@example.test'
     const client = service.client(await signIn(email))
     const refusals: [reply: string, to: RegExp][] = [
@@ -387,6 +393,8 @@ describe('a mail server that refuses', () => {
       ['554-5.7.1 Relay access denied\r\n554 5.7.1 Ask for it', /^RCPT/],
       ['550 5.1.8 Sender address rejected: domain not found', /^RCPT/],
       ['550 5.7.0 Daily quota exceeded', /^DATA/],
+      ['554 Message contains a URL that is listed', /^DATA/],
+      ['550 5.6.0 Message is malformed', /^DATA/],
     ]
     for (const [reply, to] of refusals) {
       server.behave({ reply, to })
