@@ -54,15 +54,17 @@ export function storeCertificates(promises: Promises): void {
       pending: 0,
       expired: 0,
     })
+    const problem = 'The certificate authority cannot be reached.'
     await write('durable', {}, async (tx) => {
       for (const [name, change] of Object.entries({
         one: { notAfter: 900 },
         two: { notAfter: 501 },
-        failing: { notAfter: 800, failures: 2 },
-        expired: { notAfter: 500, failures: 3 },
-        pending: { failures: 1 },
+        failing: { notAfter: 800, failures: 2, problem },
+        unreachable: { notAfter: 800, problem },
+        expired: { notAfter: 500, failures: 3, problem },
+        pending: { failures: 1, problem },
         waiting: {},
-        'own.test': { failures: 1 },
+        'own.test': { problem },
         unused: { notAfter: 100, unusedSince: 3 },
       }))
         await tx.rows.insert('certificates', certificateRow(name, change))
@@ -70,7 +72,7 @@ export function storeCertificates(promises: Promises): void {
     })
     assert.deepEqual(await read.certificates.countByState(500), {
       valid: 2,
-      failing: 2,
+      failing: 3,
       pending: 2,
       expired: 1,
     })

@@ -11,8 +11,7 @@ import { openStore } from './test-database.ts'
 
 /** Queries that read a whole table, each with the reason. */
 const SCANS: Record<string, string> = {
-  'certificates.countByState':
-    'at most once a minute, for the metrics: SQLite reads an index only, PostgreSQL decides',
+  'certificates.countByState': 'at most once a minute, for the metrics',
   'certificates.requested': 'the list of all certificates, for the operator',
   'certificates.restartOrders': 'once, after a change of the certificate authority',
 }

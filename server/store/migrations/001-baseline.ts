@@ -402,7 +402,6 @@ const DOMAINS = `
   create index certificates_unused on certificates (unused_since) where unused_since is not null;
   create index certificates_failing on certificates (name) where problem is not null and unused_since is null;
   create index certificates_by_expiry on certificates (coalesce(not_after, 0), name) where unused_since is null;
-  create index certificates_states on certificates (not_after, failures) where unused_since is null;
 
   create table acme_accounts (
     directory text primary key,

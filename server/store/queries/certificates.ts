@@ -112,9 +112,9 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
     const rows = await this.db
       .selectFrom('certificates')
       .select([
-        sql<string>`case when not_after is null and (failures = 0
+        sql<string>`case when not_after is null and (problem is null
             or exists (select 1 from domains where domain = name)) then 'pending'
-          when not_after <= ${now} then 'expired' when failures > 0 then 'failing' else 'valid' end
+          when not_after <= ${now} then 'expired' when problem is null then 'valid' else 'failing' end
         `.as('state'),
         sql<number>`count(*)`.as('count'),
       ])
