@@ -15,11 +15,14 @@ export function progressPrinter(context: CommandContext, isOff: boolean): (descr
   }
 }
 
-/** Separates the time of a backup, which is last, from the target. */
-export function takeTime(values: readonly string[]): { time?: string; rest: string[] } {
-  const last = values.at(-1)
-  if (last === undefined || !/^\d{4}-\d\d-\d\dT/.test(last)) return { rest: [...values] }
-  return { time: last, rest: values.slice(0, -1) }
+/** The backup of a time, which comes after the target, or the newest. */
+export async function readBackup(values: readonly string[], setting: string) {
+  const { openBackupTarget } = await import('../operations/copies.ts')
+  const { readManifest } = await import('../operations/backup/manifest.ts')
+  const time = values.at(-1)
+  const hasTime = time !== undefined && /^\d{4}-\d\d-\d\dT/.test(time)
+  const target = await openBackupTarget(chooseTarget(hasTime ? values.slice(0, -1) : values, setting))
+  return { target, manifest: await readManifest(target, hasTime ? time : undefined) }
 }
 
 export function chooseTarget(values: readonly string[], setting: string): string {

@@ -3,7 +3,7 @@ import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
 import type { VerifyResult } from '../operations/backup/verify.ts'
 import { readOptions } from './actions.ts'
-import { chooseTarget, describe, progressPrinter, readNumber, takeTime } from './backup-options.ts'
+import { chooseTarget, describe, progressPrinter, readBackup, readNumber } from './backup-options.ts'
 import type { Command, CommandContext } from './command.ts'
 
 export const backup: Command = {
@@ -104,12 +104,8 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const { options, values } = readOptions('backup verify', args, { takes })
   const { json = false, repair = false } = options
   const of = readNumber(options.parts, 1, '--parts needs a number of days')
-  const { openBackupTarget } = await import('../operations/copies.ts')
-  const { readManifest } = await import('../operations/backup/manifest.ts')
   const { partOfDay, verify } = await import('../operations/backup/verify.ts')
-  const { time, rest } = takeTime(values)
-  const target = await openBackupTarget(chooseTarget(rest, config.backupTarget))
-  const manifest = await readManifest(target, time)
+  const { target, manifest } = await readBackup(values, config.backupTarget)
   const printProgress = progressPrinter(context, json)
   const report = ({ files, bytes }: VerifyResult) =>
     printProgress(() => `${pluralize(files, 'file')}, ${formatBytes(bytes)} compared`)

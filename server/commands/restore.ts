@@ -3,7 +3,7 @@ import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
 import { bucketUrl, databaseUrl, readValue } from '../config/setting-types.ts'
 import type { BackupManifest } from '../operations/backup/manifest.ts'
 import { readOptions } from './actions.ts'
-import { chooseTarget, describe, progressPrinter, takeTime } from './backup-options.ts'
+import { describe, progressPrinter, readBackup } from './backup-options.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const restore: Command = {
@@ -30,11 +30,8 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
       : config.moveDatabaseUrl,
     blobsUrl: toBlobs ? readValue('--to-blobs', bucketUrl(''), toBlobs) : '',
   }
-  const { openBackupTarget, restoreData } = await import('../operations/copies.ts')
-  const { readManifest } = await import('../operations/backup/manifest.ts')
-  const { time, rest } = takeTime(values)
-  const target = await openBackupTarget(chooseTarget(rest, config.backupTarget))
-  const manifest = await readManifest(target, time)
+  const { restoreData } = await import('../operations/copies.ts')
+  const { target, manifest } = await readBackup(values, config.backupTarget)
   if (!json) context.print(`Backup ${manifest.time}: ${describe(manifest)}`)
   const printProgress = progressPrinter(context, json)
   const data = resolve(toData)

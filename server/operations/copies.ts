@@ -126,7 +126,7 @@ function identify(store: Store): Promise<string> {
   })
 }
 
-/** Copies files from the service that the target has lost. Returns the hashes of those it has now. */
+/** Copies files from the service that the target has lost. Returns the hashes of those it has now; others are a failure. */
 export async function repairBackup(
   config: Config,
   { target, hashes, ...startOptions }: StartOptions & { target: BackupTarget; hashes: readonly string[] },
@@ -139,7 +139,12 @@ export async function repairBackup(
   const store = stack.use(database.store)
   const blobs = await openBlobsOf(config, database, startOptions)
   stack.use(await BackupLease.acquire(store))
-  return await repair(target, { store, blobs }, hashes)
+  const startedAt = store.clock()
+  const repaired = await repair(target, { store, blobs }, hashes)
+  const lost = hashes.length - repaired.length
+  const error = `lost or damaged files of a backup: ${lost}`
+  if (lost > 0) await recordOutcome({ store, ...startOptions }, { startedAt, items: 0, error })
+  return repaired
 }
 
 function assertBackedUp({ databaseUrl, data }: Config): void {
@@ -288,25 +293,29 @@ function isFull(error: unknown): boolean {
   return code === 'INSUFFICIENT_STORAGE' || errcode === SQLITE_FULL || toStorageError(error) !== undefined
 }
 
-/** The metrics of the service show the outcome. Lost files count as a failure. */
+/** Lost files count as a failure. */
 async function recordRun<T extends { copiedFiles: number; damaged: readonly string[] }>(
-  { store, log }: { store: Store; log: Log },
+  parts: { store: Store; log: Log },
   backUp: () => Promise<T>,
 ): Promise<T> {
-  const startedAt = store.clock()
-  const record = (items: number, error: string | null) => {
-    const run = { name: BACKUP_RUN, startedAt, durationMs: store.clock() - startedAt, items, error }
-    return store
-      .execute('relaxed', ({ sweepRuns }) => sweepRuns.record(run))
-      .catch((cause: unknown) => log.warn('the run of the backup could not be recorded', { error: cause }))
-  }
-  try {
-    const made = await backUp()
-    const { damaged, copiedFiles } = made
-    await record(copiedFiles, damaged.length === 0 ? null : `${damaged.length} files are lost or damaged`)
-    return made
-  } catch (error) {
-    await record(0, (error as Error).message)
+  const startedAt = parts.store.clock()
+  const made = await backUp().catch(async (error: Error) => {
+    await recordOutcome(parts, { startedAt, items: 0, error: error.message })
     throw error
-  }
+  })
+  const { damaged, copiedFiles: items } = made
+  const error = damaged.length === 0 ? null : `${damaged.length} files are lost or damaged`
+  await recordOutcome(parts, { startedAt, items, error })
+  return made
+}
+
+/** The metrics of the service show it. */
+async function recordOutcome(
+  { store, log }: { store: Store; log: Log },
+  run: { startedAt: number; items: number; error: string | null },
+): Promise<void> {
+  const row = { name: BACKUP_RUN, durationMs: store.clock() - run.startedAt, ...run }
+  await store
+    .execute('relaxed', ({ sweepRuns }) => sweepRuns.record(row))
+    .catch((cause: unknown) => log.warn('the run of the backup could not be recorded', { error: cause }))
 }

@@ -394,6 +394,9 @@ describe('the overview of administrators', () => {
     for (const name of [BACKUP_RUN, 'thumbnails']) await runs.record({ ...run, name, items: 0, error: 'no' })
     const later = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
     assert.deepEqual(later.problems, { ...problems, backups: 1 })
+    await runs.record({ ...run, name: BACKUP_RUN })
+    const last = (await api.request('GET', '/api/admin/overview', { key })).json as Overview
+    assert.deepEqual(last.problems, problems)
     await runs.record(run)
     await runs.record({ ...run, items: 99 })
     const { failures, failedAt, lastRun } = await find()

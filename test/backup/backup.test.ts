@@ -555,6 +555,8 @@ describe('a backup', () => {
     assert.ok(partly.output.includes(`${turned} is damaged; the service does not have it.`))
     assert.equal(await readFile(path(turned!), 'utf8'), 'text O', 'it keeps what it had')
     assert.match(partly.output, /1 missing, 3 damaged, 3 repaired/)
+    const recorded = (await operator.store.read.sweepRuns.list()).find(({ name }) => name === 'backup')
+    assert.equal(recorded!.error, 'lost or damaged files of a backup: 1', 'an alert tells the operator')
     await writeFile(join(data, 'blobs', object.slice(0, 2), object), 'text 0')
   })
 

@@ -54,7 +54,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/backup/backup.ts acquire',
     'server/operations/backup/backup.ts assertHeld',
     'server/operations/copies.ts identify',
-    'server/operations/copies.ts recordRun',
+    'server/operations/copies.ts recordOutcome',
     'server/publish/precompress/precompressor.ts #acquireLease',
   ],
   'the account at a certificate authority, which the call would need': [
