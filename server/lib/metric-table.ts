@@ -92,7 +92,7 @@ export const METRICS = {
     'outcome',
   ),
   slipway_scans_total: counter(
-    'Scans of versions by outcome: accepted, refused, or failed (the scanner).',
+    'Scans of versions by outcome: accepted, refused, or failed (the scanner, or a scan for secrets).',
     'outcome',
   ),
   slipway_thumbnails_total: counter(

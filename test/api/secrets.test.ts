@@ -4,6 +4,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { findSecrets } from '../../server/publish/secrets/secret-rules.ts'
 import { type FileToScan, SecretScan } from '../../server/publish/secrets/secret-scan.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -208,8 +209,12 @@ describe('by the setting', () => {
 
   for (const onFailure of ['pass', 'refuse'] as const)
     test(`a scan that does not end, or cannot read a text, ends with ${onFailure}, and the next one works`, async () => {
+      const metrics = new Metrics()
       const start = (timeoutMs: number) =>
-        new SecretScan({ secrets: 'x'.repeat(32), mode: 'refuse', onFailure, log: silentLog, timeoutMs })
+        new SecretScan({
+          ...{ secrets: 'x'.repeat(32), mode: 'refuse', onFailure, log: silentLog, timeoutMs },
+          telemetry: { metrics },
+        })
       using scan = start(0)
       using patient = start(PATIENT.secretScan)
       const reader = (text: string) =>
@@ -244,6 +249,7 @@ describe('by the setting', () => {
             warnings: [{ file: 'a.txt', message: 'not scanned for secrets' }],
             allowed: [],
           })
+      assert.equal(metrics.counter('slipway_scans_total', { outcome: 'failed' }).value, 1)
       await assert.rejects(check(patient, long(makeSecret())), { code: 'SECRET_DETECTED' })
       const crowded = `${'glpat-\n'.repeat(30)}${makeSecret()}`
       await assert.rejects(check(patient, crowded), { code: 'SECRET_DETECTED' })

@@ -407,8 +407,8 @@ const ROOT = join(import.meta.dirname, '..', '..')
 
 async function readTable(): Promise<Row[]> {
   const text = await readFile(join(ROOT, 'docs', 'incidents.md'), 'utf8')
-  const rows = text.matchAll(/^\| ([^|]+)\. Alert: `(Slipway\w+)` of `(\w+)` \| ([^|]+) \|$/gm)
-  return [...rows].map(([, what = '', alert = '', metric = '', action = '']) => ({
+  const rows = text.matchAll(/^\| ([^|]+)\. Alert: `(Slipway\w+)`(?: of `(\w+)`)? \| ([^|]+) \|$/gm)
+  return [...rows].map(([, what = '', alert = '', metric = 'slipway_incidents_total', action = '']) => ({
     lines: what.split(' Log: ')[1] ?? '',
     ...{ alert, metric, action },
   }))

@@ -16,7 +16,7 @@ import type { Parts } from '../../parts.ts'
 import { type ManifestFile, servedType } from '../../store/tables/versions.ts'
 import type { VersionSource } from '../publish-queue.ts'
 
-type SecretScanParts = Pick<Parts, 'log'> & {
+type SecretScanParts = Pick<Parts, 'log' | 'telemetry'> & {
   secrets: Secrets
   mode: 'refuse' | 'warn' | 'off'
   onFailure: 'refuse' | 'pass'
@@ -135,6 +135,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     } catch (error) {
       // A stop is no reason to publish files that were not scanned.
       if (error instanceof ApiError) throw error
+      this.parts.telemetry.metrics.counter('slipway_scans_total', { outcome: 'failed' }).add()
       this.parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
       return undefined
     }
