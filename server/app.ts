@@ -201,7 +201,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const edge = new Edge(edgeOptions)
   const invalidate = (names: readonly string[] | undefined, effects?: ChangeEffects) => {
     edge.invalidate(names, effects)
-    return https?.invalidate(names)
+    return https?.invalidate(names, effects)
   }
   store.onChange(async (names, own, effects) => {
     const known = invalidate(names, effects)

@@ -12,6 +12,7 @@ import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { Coalesced, READ_INTERVAL_MS } from '../lib/share-result.ts'
 import type { Parts } from '../parts.ts'
+import { NO_EFFECTS } from '../store/store.ts'
 import type { Certificate } from '../store/tables/certificates.ts'
 import { certificateKeyContext } from './stored-keys.ts'
 import type { TicketKeys } from './ticket-keys.ts'
@@ -139,10 +140,10 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
   }
 
   /** Without names, all of them. Resolves when the service's names are checked again. */
-  invalidate(names: readonly string[] | undefined): Promise<void> {
+  invalidate(names: readonly string[] | undefined, effects = NO_EFFECTS): Promise<void> {
     if (names === undefined) this.#cache.markStale()
     else {
-      for (const name of names) this.#cache.invalidate(name)
+      for (const name of names) this.#cache.invalidate(name, effects.get(name))
       this.parts.missLimiter.addKnown(names)
     }
     return this.refresh(names)

@@ -19,6 +19,7 @@ import type { Log } from '../lib/log.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import type { Parts } from '../parts.ts'
+import type { ChangeEffects } from '../store/store.ts'
 import { CertificateSelector } from './certificate-selector.ts'
 import { TicketKeys } from './ticket-keys.ts'
 
@@ -130,8 +131,8 @@ export class Https
     this.parts.secureListener.serve(handlers, log)
   }
 
-  invalidate(names: readonly string[] | undefined): Promise<void> {
-    return this.#selector.invalidate(names)
+  invalidate(names: readonly string[] | undefined, effects?: ChangeEffects): Promise<void> {
+    return this.#selector.invalidate(names, effects)
   }
 
   /** Resolves when the last connection has ended; destroys the rest after `seconds`. */

@@ -186,7 +186,8 @@ export class Issuance extends Component<IssuingDeps> {
       const challengeType = attempt.presentedType ?? attempt.certificate.challengeType
       await tx.certificates.update(name, { ...change, challengeType, dueAt })
       await tx.leases.release(leaseName(name), attempt.holder)
-      await tx.notifyChanged(name)
+      // The one before is valid for longer, and used while the store is unreachable.
+      await tx.notifyChanged(name, 'outdated')
       return true
     })
     if (!installed) throw new LeaseLostError()

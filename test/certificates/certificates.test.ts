@@ -13,10 +13,10 @@ test('a domain that becomes active gets a certificate in the next run, and its r
   assert.equal(await record(), undefined)
   await activate(store, certificates)
   assert.equal((await record()).status, 'pending')
-  const changed: string[] = []
-  store.onChange((names) => void changed.push(...names!))
+  const changed: unknown[] = []
+  store.onChange((_names, _own, effects) => void changed.push(...effects))
   assert.equal(await certificates.runDue(), 1)
-  assert.deepEqual(changed, [NAME], 'every node is notified')
+  assert.deepEqual(changed, [[NAME, 'outdated']], 'every node is notified')
   const served = (await issuing.served())!
   assert.ok(served.fits, 'the encrypted key matches the certificate')
   assert.deepEqual(served.names, [NAME])

@@ -126,6 +126,16 @@ describe('while the store is unavailable', () => {
       assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
     }))
 
+  test('a cached name keeps its certificate, although it has heard of another one', () =>
+    withSelector(async (selector, store) => {
+      assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
+      store.unavailable = true
+      await selector.invalidate([NAME], new Map([[NAME, 'outdated']]))
+      assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
+      await selector.invalidate([NAME])
+      await assert.rejects(async () => selector.choose(helloFor(NAME), ADDRESS), 'it may be that of another')
+    }))
+
   test('names that are not cached get UNAVAILABLE', () =>
     withSelector(async (selector, store) => {
       store.unavailable = true
