@@ -1,5 +1,8 @@
 /** Whether the URL leads every device to itself (RFC 6761, section 6.3). */
 export function isLoopbackUrl(url: string): boolean {
-  const { hostname } = new URL(url)
-  return /(^|\.)localhost$/.test(hostname) || /^127\.\d+\.\d+\.\d+$/.test(hostname) || hostname === '[::1]'
+  return isLoopbackHost(new URL(url).hostname)
+}
+
+export function isLoopbackHost(host: string): boolean {
+  return host === '[::1]' || host === '::1' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { UNLIMITED } from '../../protocol/format.ts'
+import { isLoopbackHost, isLoopbackUrl } from '../../protocol/loopback.ts'
 import { findNearest } from '../../protocol/nearest.ts'
 import type { PlanTable } from '../accounts/plans.ts'
 import { deriveAccents, type ServiceBranding } from '../lib/branding.ts'
@@ -222,8 +223,8 @@ function deploymentWarnings(values: SettingValues): readonly string[] {
     warnings.push(
       'SLIPWAY_CHROMIUM is set, but Chromium cannot use its sandbox as root: run the service as another user, or set SLIPWAY_CHROMIUM_SANDBOX=off',
     )
-  if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
-  if (isLoopback(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)
+  if (baseUrl === '' || isLoopbackUrl(baseUrl)) return warnings
+  if (isLoopbackHost(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)
     warnings.push(
       `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1 or SLIPWAY_PROXY_PROTOCOL=private`,
     )
@@ -231,7 +232,7 @@ function deploymentWarnings(values: SettingValues): readonly string[] {
     warnings.push(
       'SLIPWAY_HTTPS_PORT is set, but published sites have no certificate and no HTTPS. Set SLIPWAY_TLS_CERT_FILE and SLIPWAY_TLS_KEY_FILE, SLIPWAY_DNS_HOOK, or SLIPWAY_SITE_CERTIFICATES',
     )
-  if (isLoopback(siteDomain))
+  if (isLoopbackHost(siteDomain))
     warnings.push(
       `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_SITE_DOMAIN is ${siteDomain}: only this machine can open published sites. Set SLIPWAY_SITE_DOMAIN to a domain with a wildcard DNS record`,
     )
@@ -252,10 +253,6 @@ const MIN_BACKUP_SECONDS = 60
 
 /** Values of SLIPWAY_HOST that listen on every network. */
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]'])
-
-function isLoopback(host: string): boolean {
-  return host === '[::1]' || host === '::1' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(host)
-}
 
 /** Variables of the service that every program may read. */
 const PUBLIC_VARIABLES = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR']

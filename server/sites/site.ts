@@ -259,7 +259,7 @@ export class Sites extends Component<SitesParts> {
     return {
       slug,
       siteUrl: addresses.site(slug),
-      status: siteStatus(site),
+      status: site.liveVersionId ? ('active' as const) : ('pending' as const),
       hasPassword: passwordHash !== null,
       restorable: isRestorable(site, trashLifetime),
       title: site.title ?? shown?.title ?? null,
@@ -317,10 +317,6 @@ function describeTrash({ deletedAt, keptUntil }: Site): Partial<SiteSummary> {
   if (deletedAt === null || keptUntil === null) return {}
   const pictures = { iconUrl: null, imageUrl: null, thumbnailUrl: null }
   return { ...pictures, deletedAt: toIso(deletedAt), deletedUntil: toIso(keptUntil) }
-}
-
-function siteStatus(site: Site): 'pending' | 'active' {
-  return site.liveVersionId ? 'active' : 'pending'
 }
 
 interface CopyOptions {

@@ -115,7 +115,7 @@ async function query<T>(
   type: RecordType,
   { servers, timeoutMs, signal }: Required<ResolverOptions> & { signal: AbortSignal },
 ): Promise<LookupResult<T>> {
-  if (!isName(name)) return { records: [], error: formatDnsError(INVALID_NAME_CODE, name) }
+  if (!NAME.test(name)) return { records: [], error: formatDnsError(INVALID_NAME_CODE, name) }
   const all = (servers.length > 0 ? servers : new promises.Resolver().getServers()).slice(0, MAX_SERVERS)
   // The second try of a server has twice the time of the first.
   const timeout = Math.ceil(timeoutMs / (3 * all.length))
@@ -146,9 +146,7 @@ function toPrintable(text: string): string {
 }
 
 /** Printable ASCII of at most 253 characters (RFC 1035, 2.3.4); c-ares checks the rest. */
-function isName(name: string): boolean {
-  return /^[!-~]{1,253}$/.test(name)
-}
+const NAME = /^[!-~]{1,253}$/
 
 function formatDnsError(code: string, name: string): string {
   switch (code) {

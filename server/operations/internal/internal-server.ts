@@ -105,14 +105,10 @@ async function respond(
 function isLocal({ socket, headersDistinct }: IncomingMessage): boolean {
   const hosts = headersDistinct.host ?? []
   return (
-    isLoopback(socket.remoteAddress ?? '') &&
+    /^(::1$|(::ffff:)?127\.)/.test(socket.remoteAddress ?? '') &&
     hosts.length === 1 &&
     /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(hosts[0]!)
   )
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(::ffff:)?127\./.test(address)
 }
 
 /** The target with a single leading slash; a URL parser would take a second one for a host. */
