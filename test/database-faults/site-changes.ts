@@ -86,7 +86,7 @@ export interface Change {
 }
 
 const domainOf = (site: string) => `${site}.example.org`
-const ownerOf = (site: string) => `owner of ${site}`
+const ownerOf = (site: string) => `owner-of-${site}`
 
 /** All kinds of changes of a site that its visitors see. */
 export const CHANGES: readonly Change[] = [
@@ -192,6 +192,41 @@ export const CHANGES: readonly Change[] = [
     change: ({ operate, hashOf }, site) =>
       operate('POST', 'blocks', { kind: 'hash', value: hashOf(site), reason: 'a reason' }),
     status: 451,
+  },
+  {
+    what: 'the end of a block of its file',
+    async prepare({ update, operate, hashOf }, site) {
+      await update(site, site)
+      await operate('POST', 'blocks', { kind: 'hash', value: hashOf(site), reason: 'a reason' })
+    },
+    change: ({ operate, hashOf }, site) => operate('DELETE', 'blocks', { kind: 'hash', value: hashOf(site) }),
+    status: 200,
+    shows: '<p>',
+  },
+  {
+    what: 'the end of the suspension of its owner',
+    async prepare({ giveAway, operate }, site) {
+      await giveAway(site, ownerOf(site))
+      await operate('PUT', `accounts/${encodeURIComponent(ownerOf(site))}/suspension`, { reason: 'a reason' })
+    },
+    change: ({ operate }, site) =>
+      operate('DELETE', `accounts/${encodeURIComponent(ownerOf(site))}/suspension`),
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'the deletion of its owner',
+    prepare: ({ giveAway }, site) => giveAway(site, ownerOf(site)),
+    change: ({ operate }, site) =>
+      operate('DELETE', `accounts/${encodeURIComponent(ownerOf(site))}`, { reason: 'a reason' }),
+    status: 404,
+  },
+  {
+    what: 'a preview that becomes its version',
+    prepare: ({ update }, site) => update(site, 'draft', { preview: 'spring' }),
+    change: ({ client }, site) => client.promote(site, 'spring'),
+    status: 200,
+    shows: '<p>draft</p>',
   },
   { what: 'a new name', change: ({ client }, site) => client.renameSite(site, `new-${site}`), status: 308 },
   {
