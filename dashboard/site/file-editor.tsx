@@ -134,12 +134,12 @@ function useEditedText({ slug, currentVersionId }: SiteDetails, path: string) {
   }
 }
 
-/** Focuses a text area at its begin once it is shown. */
+/** Focuses a text area at its begin once it is shown; a focus scrolls to the caret, which is at the end until it is set. */
 function useFocusAtStart(isShown: boolean | undefined) {
   const box = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
-    box.current?.focus()
     box.current?.setSelectionRange(0, 0)
+    box.current?.focus()
   }, [isShown])
   return box
 }

@@ -329,7 +329,8 @@ describe('a site', requiresBrowser, () => {
   })
 
   test('files are edited, added, replaced and deleted, each as a version that can be undone', async () => {
-    const contents = { 'index.html': '<h1>Old</h1>\r\n<p>text</p>', 'b.bin': 'b' }
+    const end = `<p>${'text '.repeat(400)}</p>`
+    const contents = { 'index.html': `<h1>Old</h1>\r\n${end}`, 'b.bin': 'b' }
     const { page, owner } = await web.asOwner()
     const files = toFiles(contents)
     const log = { contentType: 'text/x-log' }
@@ -348,9 +349,11 @@ describe('a site', requiresBrowser, () => {
     await edit('index.html')
     const dialog = page.getByRole('dialog', { name: 'Edit index.html' })
     const content = dialog.getByLabel('Content')
+    // The begin is in view, and not the end of a long line.
+    assert.equal(await content.evaluate(({ scrollLeft }) => scrollLeft), 0)
     await page.keyboard.press('ControlOrMeta+s')
     await page.keyboard.type('<!-- New -->')
-    assert.equal(await content.inputValue(), '<!-- New --><h1>Old</h1>\n<p>text</p>')
+    assert.equal(await content.inputValue(), `<!-- New --><h1>Old</h1>\n${end}`)
     await content.fill('<h1>New</h1>\n<p>text</p>')
     await page.keyboard.press('Escape')
     await dialog.getByRole('alert').getByText('Save or discard your changes first.').waitFor()
