@@ -66,7 +66,7 @@ describe('the tools for programs', () => {
     const copy = await owner.call('duplicate_site', { slug })
     assert.equal((await owner.call('list_sites', { q: copy.slug })).sites[0].siteUrl, copy.siteUrl)
     assert.equal((await owner.call('delete_site', { slug })).deleted, true)
-    assert.match(await owner.refusal('get_site', { slug }), /^NOT_FOUND: .*trash/)
+    assert.match(await owner.refusal('get_site', { slug }), /^NOT_FOUND: .*trash\nNext: .*list_sites.*trash/)
   })
 
   test('publish by name: the first call creates the site, the next one updates it', async () => {
@@ -115,6 +115,12 @@ describe('the tools for programs', () => {
     assert.match(text, /^VERSION_CONFLICT: .*\nNext: .*baseVersionId/)
     for (const part of [other.versionId, account.email, 'Prices', '"added":["new.txt"]'])
       assert.ok(text.includes(part), `${part} is missing in ${text}`)
+    // Without an account, the history of the site is not shown.
+    const { slug: unclaimed, claimToken } = await publish({ files: [page] }, anonymous)
+    const stale = { slug: unclaimed, claimToken, files: [page], baseVersionId }
+    const refusal = await anonymous.refusal('update_files', stale)
+    assert.match(refusal, /\nNext: .*live version in details.*\n.*\nDetails: {"currentVersionId":"/)
+    assert.doesNotMatch(refusal, /details\.live/)
   })
 
   test('contents of up to 4 MiB need no upload, and other files get upload targets', async () => {
@@ -231,6 +237,17 @@ describe('the tools for programs', () => {
       ['restore_version', { slug: 'of-another', versionId: 'x' }, /^NOT_FOUND: /],
     ]
     for (const [tool, args, refusal] of refusals) assert.match(await owner.refusal(tool, args), refusal)
+    const { slug } = await publish({ files: [page] })
+    const unknown: [tool: string, args: object, lists: string][] = [
+      ['read_file', { path: 'no.txt' }, 'get_site'],
+      ['promote_preview', { preview: 'no-preview' }, 'list_previews'],
+      ['resolve_feedback', { thread: 'x' }, 'list_feedback'],
+    ]
+    for (const [tool, args, lists] of unknown)
+      assert.match(
+        await owner.refusal(tool, { slug, ...args }),
+        new RegExp(`^NOT_FOUND: .*\\nNext: .*${lists}`),
+      )
     const { apiKey } = await account.client.createKey({ name: 'reader', scope: 'read' })
     await using reader = await Agent.connect(api.baseUrl, { key: apiKey })
     assert.match(await reader.refusal('publish_site', { files: [page] }), /^INSUFFICIENT_SCOPE: /)

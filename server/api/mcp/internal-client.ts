@@ -85,7 +85,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
     'Sign in: the client asks for it at the address /mcp/account of this server, or send an API key as "Authorization: Bearer". publish_site works without signing in and without name, and update_files with the claimToken of an anonymous site.',
   INVALID_CLAIM_TOKEN: 'Pass the claimToken from the result that created the site.',
   NOT_FOUND:
-    'Check the slug with list_sites, and the versionId with list_versions. Keep an anonymous site with claim_site before you use other tools on it.',
+    'Check the slug with list_sites, which also lists the trash, a path with get_site, a versionId with list_versions, a preview with list_previews, a thread with list_feedback. Keep an anonymous site with claim_site before you use other tools on it.',
   SITE_PENDING: 'Publish a version with publish_site first.',
   SITE_EXPIRED: 'Call publish_site without slug to create a new site.',
   UPLOADS_MISSING: 'Upload the missing files, then call publish_site with slug and versionId again.',
@@ -93,7 +93,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   PAYLOAD_TOO_LARGE:
     'Pass the files as path, size, contentType and hash, without their contents, to get upload targets; the message has the limit.',
   VERSION_CONFLICT:
-    'Compare with details.live. To publish on top of it, pass its versionId as baseVersionId; to overwrite it, leave baseVersionId out.',
+    'Compare with the live version in details. To publish on top of it, pass its id as baseVersionId; to overwrite it, leave baseVersionId out.',
   NAME_TAKEN:
     'Choose another name, or leave name out to get a generated one. Pass a site that is shared with you as slug.',
   DOMAIN_TAKEN: 'The domain belongs to another site. Remove it there first, or choose another domain.',
