@@ -224,6 +224,12 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     )
   }
   const key = resolveKey(work, options, server)
+  // Not an anonymous site, which everyone could see, in place of one of an account.
+  if (key === undefined && work.settings.keyIsEmpty)
+    throw new AuthError(
+      'SLIPWAY_KEY is empty, as from a secret that is not set',
+      'Set it to an API key. To publish without an account: unset SLIPWAY_KEY',
+    )
   // With a key, the server says what is wrong.
   if (slug !== undefined && key === undefined) assertIsName(slug)
   if (options.create === true && key === undefined)

@@ -9,6 +9,8 @@ export interface Settings {
   server: string | undefined
   /** `SLIPWAY_KEY` */
   key: string | undefined
+  /** `SLIPWAY_KEY` is set to nothing, as from a secret that does not exist. */
+  keyIsEmpty: boolean
   /** `SLIPWAY_SITE`: the site of a command that names none. */
   site: string | undefined
   /** `SLIPWAY_SITE_PASSWORD`, for `publish --password`. */
@@ -38,6 +40,7 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
   return Object.freeze({
     server: env.SLIPWAY_URL || undefined,
     key: env.SLIPWAY_KEY || undefined,
+    keyIsEmpty: env.SLIPWAY_KEY === '',
     site: env.SLIPWAY_SITE || undefined,
     sitePassword: env.SLIPWAY_SITE_PASSWORD || undefined,
     keysFile: join(configFolder, 'slipway', 'config.json'),

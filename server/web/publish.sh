@@ -163,6 +163,9 @@ upload() {
     header "Authorization: Bearer $SLIPWAY_KEY"
   elif [ -n "${SLIPWAY_CLAIM_TOKEN:-}" ]; then
     header "X-Slipway-Claim-Token: $SLIPWAY_CLAIM_TOKEN"
+  elif [ -n "${SLIPWAY_KEY+set}" ]; then
+    fail 3 'SLIPWAY_KEY is empty, as from a secret that is not set
+  Set it to an API key. To publish without an account: unset SLIPWAY_KEY'
   fi
   query="ifChanged=true&keepTopFolder=true${preview:+&preview=$preview}"
   url="$server/$site?$query"

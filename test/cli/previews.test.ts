@@ -140,7 +140,7 @@ describe('a preview', () => {
     assert.notEqual(await read(siteUrl), '1')
     assert.equal((await cli.run(['previews', 'delete'])).code, 2)
     assert.equal((await cli.run(['promote'])).code, 2)
-    cli.env.SLIPWAY_KEY = ''
+    delete cli.env.SLIPWAY_KEY
     const refused = await publish('1', '--preview', 'pr-1', '--new')
     assert.match(refused.stderr, /Previews need an account\n.*First: slipway login/)
   })

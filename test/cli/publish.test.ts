@@ -179,6 +179,14 @@ describe('publish', () => {
     assert.equal(fixture.server.sites.size, 2)
   })
 
+  it('with an empty key, as from a secret that is not set, is no site that everyone can see', async () => {
+    fixture.cli.env.SLIPWAY_KEY = ''
+    const { code, stderr } = await fixture.publish()
+    assert.equal(code, 3)
+    assert.match(stderr, /SLIPWAY_KEY is empty, .*\n {2}.* without an account: unset SLIPWAY_KEY/)
+    assert.equal(fixture.server.sites.size, 0)
+  })
+
   describe('that is interrupted', () => {
     const cases = {
       'by Ctrl-C': { code: 130, message: /Error: Interrupted\n {2}Run the same command to resume\./ },

@@ -153,7 +153,7 @@ describe('a site of an account', () => {
     await site('publish', 'site', '--new', '--name', 'pies')
     const other = await fixture.runJson('publish', 'site', '--name', 'cakes')
     assert.deepEqual([other.exit, other.json.hint], [6, taken.json.hint])
-    cli.env.SLIPWAY_KEY = ''
+    delete cli.env.SLIPWAY_KEY
     assert.equal((await cli.run(['publish', 'site', '--new', '--name', 'anyone'])).code, 3)
   })
 
@@ -308,7 +308,7 @@ describe('a site of an account', () => {
     assert.equal(await live(), 'two')
     cli.write({ 'site/A.TXT': 'other case' })
     assert.equal((await publish()).code, 6)
-    cli.env.SLIPWAY_KEY = ''
+    delete cli.env.SLIPWAY_KEY
     assert.equal((await publish('--new', '--json')).code, 6)
     rmSync(join(cli.cwd, 'site/A.TXT'))
     const { stdout } = await publish('--new')

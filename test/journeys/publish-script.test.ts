@@ -141,6 +141,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       ['a folder that does not exist', './none', {}, 2, /^slipway: Folder not found: \.\/none\n$/],
       ['the name of a site that is a path', '.', { SLIPWAY_SITE: '../x' }, 2, /must be the name of a site/],
       ['an invalid key', '.', { SLIPWAY_KEY: 'sl_live_no' }, 3, /^slipway: .+\n {2}.+\n$/],
+      ['an empty key', '.', { SLIPWAY_KEY: '' }, 3, /^slipway: SLIPWAY_KEY is empty.+\n {2}.+SLIPWAY_KEY\n$/],
       [
         'a site of an account without a key',
         '.',
