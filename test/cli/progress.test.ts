@@ -150,7 +150,7 @@ describe('progress', () => {
       at(done * 100)
       view.show({ files: 100, filesDone: done, bytes: 100_000, bytesDone: done * 1000 })
     }
-    assert.equal(output(), '  50 of 100 files · 50 kB of 100 kB · 5 s left\n')
+    assert.equal(output(), '  Uploading 50 of 100 files · 50 kB of 100 kB · 5 s left\n')
   })
 
   it('shows why it is paused until it continues, in place of a bar', () => {

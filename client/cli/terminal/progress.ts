@@ -49,7 +49,7 @@ export class ProgressView {
     this.#shownAt = now
     const elapsed = now - this.#began
     if (live) this.#terminal.draw(progressLine(this.#verb, progress, elapsed, width))
-    else this.#terminal.printNote(`  ${formatFigures(progress, elapsed)}`)
+    else this.#terminal.printNote(`  ${this.#verb} ${formatFigures(progress, elapsed)}`)
   }
 
   /** Shows why progress stalled, until it continues. */
