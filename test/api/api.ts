@@ -325,6 +325,15 @@ export async function expectFailure(
   return outcome.error
 }
 
+/** A call beyond a limit is refused until its Retry-After is over, to the second. */
+export async function assertWaits({ clock }: Api, call: () => Promise<unknown>): Promise<void> {
+  const { retryAfterSeconds } = await expectFailure(call(), 'RATE_LIMITED')
+  clock.now += retryAfterSeconds! * 1000 - 1000
+  await expectFailure(call(), 'RATE_LIMITED')
+  clock.now += 1000
+  await call()
+}
+
 /** Path and query of a URL. */
 export function toTarget(url: string): string {
   return url.replace(/^https?:\/\/[^/]+/, '')

@@ -12,7 +12,7 @@ import { DeviceSignIns } from '../../server/accounts/device-sign-in.ts'
 import type { OAuthProblem } from '../../server/accounts/oauth/clients.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { withMethods } from '../store/with-methods.ts'
-import { Api, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
+import { Api, assertWaits, expectFailure, MINUTE_MS, startApi } from './api.ts'
 import { browser } from './browser.ts'
 
 const api = await startApi({ RATE_SIGN_IN: '1000', RATE_FREE: '1000' })
@@ -266,9 +266,7 @@ describe('a sign-in of a program', () => {
     for (let guess = 0; guess < 30; guess++)
       await expectFailure(guesser.client.decideDevice('ABCD-2345', true), 'INVALID_CODE')
     await expectFailure(guesser.client.decideDevice(userCode, true), 'RATE_LIMITED')
-    await expectFailure(guesser.client.deviceRequest(userCode), 'RATE_LIMITED')
-    api.pass(HOUR_MS)
-    await expectFailure(guesser.client.deviceRequest(userCode), 'INVALID_CODE')
+    await assertWaits(api, async () => guesser.client.deviceRequest((await start()).userCode))
   })
 })
 

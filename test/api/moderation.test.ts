@@ -12,7 +12,7 @@ import { domainRow, reportedSite } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { administrator } from './administrator.ts'
-import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
+import { Api, assertWaits, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { sha256, toPlainManifest } from './content.ts'
 import { mailsTo } from './sign-in-mails.ts'
@@ -490,8 +490,7 @@ describe('reports of visitors', () => {
     const { store, secret } = await api.operator()
     const counter = new Signer(secret, 'networks of limits').sign(['report:127.0.0.1'])
     assert.equal(await store.read.counters.value(counter, api.clock.now - (api.clock.now % HOUR_MS)), 21)
-    api.pass(HOUR_MS)
-    await report(siteUrl)
+    await assertWaits(api, () => report(siteUrl))
   })
 
   test('are decided by an operator, and opened again by a report of changed content, also of a preview', async () => {

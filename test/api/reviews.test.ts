@@ -16,7 +16,7 @@ import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { WatchedStore } from '../support/watched-store.ts'
-import { type Account, Api, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
+import { type Account, Api, assertWaits, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { mailsTo } from './sign-in-mails.ts'
 
 const api = await startApi()
@@ -379,6 +379,8 @@ describe('a review', () => {
       [[one.id, true]],
     )
     assert.deepEqual((await review.get({ path: '/other' })).threads, [])
+    await api.publish(owner.client, { 'index.html': 'newer' }, { slug, preview: 'spring' })
+    assert.equal((await review.get()).counts.outdated, 0, 'beside a version that was not opened yet')
   })
 
   test('is counted and named in the list of sites, by its open threads', async () => {
@@ -500,8 +502,11 @@ describe('what a reviewer writes', () => {
     const { id: thread } = (await guest.get({ status: 'open' })).threads[0]!
     for (let number = 0; number < 60; number++)
       await guest.addToThread(thread, { status: 'open', name: 'Ann' })
-    await expectFailure(guest.decide({ decision: 'approved', versionId, name: 'Ann' }), 'RATE_LIMITED')
-    await review.decide({ decision: 'approved', versionId })
+    const approval = { decision: 'approved', versionId } as const
+    await expectFailure(guest.decide({ ...approval, name: 'Ann' }), 'RATE_LIMITED')
+    const ofOtherLink = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    for (const free of [review, ofOtherLink]) await free.decide({ ...approval, name: 'Ann' })
+    await assertWaits(api, () => guest.decide({ ...approval, name: 'Ann' }))
   })
 
   test('is announced to the owner and collaborators by one email in ten minutes, without its words, but not to its author', async () => {

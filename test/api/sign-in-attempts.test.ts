@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import type { RequestCodeResponse } from '../../protocol/api/account.schema.ts'
-import { HOUR_MS, startApi } from './api.ts'
+import { assertWaits, HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { mailsTo, newEmail } from './sign-in-mails.ts'
 
@@ -61,6 +61,7 @@ describe('an attacker who requests all codes of an hour', () => {
     await exhaustCodes(email)
     assert.equal((await requestCode(email, { address: ELSEWHERE })).status, 429)
     await signIn(email, { address: HOME })
+    await assertWaits(api, () => api.anonymous.requestCode(email))
   })
 
   test('does not lock out a browser that signed in before, on any network, signed in or not', async () => {
