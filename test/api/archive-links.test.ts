@@ -64,6 +64,12 @@ test('a tar is the site that the folder unpacked from it would be', async () => 
       { 'x/b.txt': 'a', 'y/a.txt': 'a' },
     ],
     [
+      'links in a loop, which are left out',
+      [file('a.txt', 'a'), link('b', 'c'), link('c', 'b'), link('d', 'd/e'), link('e', './')],
+      { 'a.txt': 'a' },
+      ['b link', 'c link', 'd link', 'e link'],
+    ],
+    [
       'long targets',
       [
         file('a.txt', 'a'),

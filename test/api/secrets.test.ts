@@ -139,6 +139,19 @@ describe('a version with a secret', () => {
     await expectFailure(api.publish(owner.client, withSecret(secret)), 'SECRET_DETECTED')
   })
 
+  test('is accepted in place of the one that was accepted first, when the site accepts 200', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'without' })
+    const { store } = await api.operator()
+    const known = Array.from({ length: 200 }, (_, number) => `fingerprint ${number}`)
+    await store.write('durable', { site: slug }, (tx) => tx.sites.update(slug, { allowedSecrets: known }))
+    const contents = withSecret(makeSecret())
+    const { details } = await expectFailure(api.publish(owner.client, contents, { slug }), 'SECRET_DETECTED')
+    const [{ fingerprint }] = details as [SecretFinding]
+    await api.publish(owner.client, contents, { slug, allowSecrets: [fingerprint] })
+    const { allowedSecrets } = (await store.read.sites.find(slug))!
+    assert.deepEqual(allowedSecrets, [...known.slice(1), fingerprint])
+  })
+
   test('is accepted for a preview by a key of previews, and still refused for the site', async () => {
     const secret = makeSecret()
     const { slug } = await api.publish(owner.client, { 'index.html': 'live' })

@@ -173,9 +173,9 @@ describe('a folder that a stranger wrote', () => {
     assert.deepEqual(author.log, [])
     const { HOME: home } = process.env
     try {
-      for (const HOME of ['', '.', 'config']) {
-        process.env.HOME = HOME
-        assert.ok(isAbsolute(readSettings({ HOME, XDG_CONFIG_HOME: '' }).keysFile), HOME)
+      for (const path of ['', '.', 'config']) {
+        process.env.HOME = path
+        assert.ok(isAbsolute(readSettings({ HOME: path, XDG_CONFIG_HOME: path }).keysFile), path)
       }
     } finally {
       process.env.HOME = home

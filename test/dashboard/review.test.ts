@@ -460,6 +460,7 @@ test(
     assert.equal(await note.inputValue(), 'Not yet')
     await dialog.getByRole('button', { name: 'Request changes' }).click()
     await page.getByText('Not yet').and(page.locator('bdi')).waitFor()
+    await page.locator('.badge').getByText('Guest').first().waitFor()
     await frameOf(page).getByRole('button', { name: 'Pay' }).waitFor()
     assert.equal(await page.getByLabel('Comment', { exact: true }).inputValue(), 'Too bright')
     const reply = page.getByLabel('Reply')

@@ -180,6 +180,15 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.deepEqual([viewer.title, spaMode], ['Loaves', true])
   })
 
+  test('are limited in characters, as the server counts them', async () => {
+    const field = page.getByLabel('Title')
+    await field.fill('😀'.repeat(201))
+    await part('Link preview').getByRole('alert').getByText('1 character over the limit of 200.').waitFor()
+    await field.fill('😀'.repeat(200))
+    await save()
+    assert.equal([...(await details()).viewer.title!].length, 200)
+  })
+
   test('set an expiry after a duration or at a date, and remove it', async () => {
     const general = part('General')
     const when = general.getByLabel('Expires')

@@ -109,6 +109,11 @@ describe('the versions of a site', requiresBrowser, () => {
     await undone(page).waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
 
+    const refusal = { status: 409, json: { error: 'Not now', code: 'APPROVAL_REQUIRED', status: 409 } }
+    await page.route('**/restore*', (route) => route.fulfill(refusal), { times: 1 })
+    await restore().click()
+    await page.getByText('Not now').waitFor()
+    await rows().nth(1).getByText('Live', { exact: true }).waitFor()
     await restore().press('Enter')
     await rows().nth(2).getByText('Live', { exact: true }).waitFor()
     await undo.waitFor()

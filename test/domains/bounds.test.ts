@@ -150,6 +150,7 @@ describe('checking domains', needsDns, () => {
     assert.deepEqual(certificates.takeCalls(), ['want www.wanted.test by one who is active'])
     const active = await domains.check(owner.account, 'www.wanted.test')
     assert.deepEqual(active.certificate, certificates.record)
+    assert.deepEqual(certificates.retried, ['www.wanted.test'], 'by the check of an active domain')
 
     await testDns.zone.remove('_slipway.www.wanted.test')
     await fixture.addRecords(await domains.add(other.account, 'www.wanted.test', other.slug))
@@ -280,6 +281,7 @@ class SlowDns implements Dns {
 /** Records each call with the status of the domain in that transaction. */
 class RecordingCertificates {
   calls: string[] = []
+  retried: string[] = []
   readonly record = {
     status: 'active',
     issuedAt: null,
@@ -302,7 +304,9 @@ class RecordingCertificates {
     return new Map(names.map((name) => [name, this.record]))
   }
 
-  async retry(): Promise<void> {}
+  async retry(name: string): Promise<void> {
+    this.retried.push(name)
+  }
 
   takeCalls(): string[] {
     return this.calls.splice(0)

@@ -191,6 +191,29 @@ test('days begin in the time zone of the reader, and the numbers are compared wi
     await assert.rejects(one.owner.visits(one.slug, '7d', { timeZone: zone }), { code: 'VALIDATION_ERROR' })
 })
 
+test('each list has its 50 most requested names, without own hosts among them', async () => {
+  await using one = await startFixture({ RATE_FREE: 'unlimited' })
+  const numbers = Array.from({ length: 51 }, (_, number) => number)
+  const names = numbers.flatMap((number) => [`${number}.html`, `${number}.css`])
+  const { slug } = await one.owner.publish({
+    files: toFiles(Object.fromEntries(names.map((name) => [name, PAGE]))),
+  })
+  const { port } = one.running
+  const renamed = `renamed-${slug.slice(0, 8)}`
+  const visit = (path: string, from: string) =>
+    sendRequest(port, { site: slug, path, headers: { Referer: `http://${from}/` } })
+  for (const name of [...names, ...numbers.map((number) => `${number}/none`)])
+    await visit(`/${name}`, `${Number.parseInt(name, 10)}.example`)
+  // The name that the site gets later is the first referrer.
+  for (let times = 0; times < 5; times++) await visit('/0.html', `${renamed}.localhost`)
+  await one.owner.renameSite(slug, renamed)
+  const { topPaths, topPages, topFiles, missingPaths, referrers } = await one.owner.visits(renamed)
+  for (const [what, list] of Object.entries({ topPaths, topPages, topFiles, missingPaths, referrers })) {
+    assert.equal(list.length, 50, what)
+    assert.ok(!list.some(({ name }) => name.startsWith(renamed)), what)
+  }
+})
+
 test('one path, missing path or referrer is shown by UTC day, with the sum that its list has', async () => {
   await using one = await startFixture()
   const { clock, port } = one.running
