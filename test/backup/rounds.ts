@@ -45,38 +45,29 @@ export async function runRounds({ rounds, sites: count, seed, log }: RoundOption
     const { slug } = await client.publish({ files: toFiles(contentOf(sites.length, 1, seed)) })
     sites.push({ slug, sent: 1, acknowledged: 1 })
   }
-  const stop = new AbortController()
-  const load = Promise.all([
-    ...sites.map((site, number) => publishUntil(stop.signal, { client, site, number, seed })),
-    collectUntil(stop.signal, service),
-  ])
-  load.catch(() => stop.abort())
-  try {
-    for (let round = 1; round <= rounds && !stop.signal.aborted; round++) {
-      const before = sites.map(({ acknowledged }) => acknowledged)
-      const { code, lines, stderr } = await run(['backup', target, '--json', '--keep', '3'], {
-        ...SETTINGS,
-        DATA: service.data,
-        LOG: 'warn',
-      })
-      const after = sites.map(({ sent }) => sent)
-      assert.deepEqual([code, stderr], [0, ''])
-      const { time, copiedFiles, counts } = JSON.parse(lines[0]!)
-      const found = await restoreAndCompare(
-        { target, time, folder: join(folder.path, `round-${round}`) },
-        sites,
-        seed,
-      )
-      for (const [index, number] of found.entries())
-        assert.ok(
-          before[index]! <= number && number <= after[index]!,
-          `site ${index} has publish ${number} of ${before[index]} to ${after[index]}`,
-        )
-      log?.(`round ${round}: ${copiedFiles} of ${counts.files} files copied, publishes ${found.join(' ')}`)
-    }
-  } finally {
-    stop.abort()
+  const settings = { ...SETTINGS, DATA: service.data, LOG: 'warn' }
+  for (let round = 1; round <= rounds; round++) {
+    const before = sites.map(({ acknowledged }) => acknowledged)
+    const stop = new AbortController()
+    const load = Promise.all([
+      ...sites.map((site, number) => publishUntil(stop.signal, { client, site, number, seed })),
+      collectUntil(stop.signal, service),
+    ])
+    load.catch(() => stop.abort())
+    const backup = run(['backup', target, '--json', '--keep', '3'], settings)
+    const { code, lines, stderr } = await backup.finally(() => stop.abort())
+    const after = sites.map(({ sent }) => sent)
     await load
+    assert.deepEqual([code, stderr], [0, ''])
+    const { time, copiedFiles, counts } = JSON.parse(lines[0]!)
+    const restored = { target, time, folder: join(folder.path, `round-${round}`) }
+    const found = await restoreAndCompare(restored, sites, seed)
+    for (const [index, number] of found.entries())
+      assert.ok(
+        before[index]! <= number && number <= after[index]!,
+        `site ${index} has publish ${number} of ${before[index]} to ${after[index]}`,
+      )
+    log?.(`round ${round}: ${copiedFiles} of ${counts.files} files copied, publishes ${found.join(' ')}`)
   }
 }
 

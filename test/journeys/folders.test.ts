@@ -54,11 +54,15 @@ describe('one folder is one site', requires('chromium', 'archivers', 'busybox'),
   }
 })
 
-/** One way of each kind refuses a folder, as does the browser in test/dashboard/drop; `npm run nightly` tries every way. */
-const READERS: Way[] = ['command', 'tar', 'zip', 'inline']
+/** One way of each kind, for the rows that need a folder of their own; `npm run nightly` tries every way. */
+const READERS: Way[] = ['command', 'publish.sh', 'tar', 'zip', 'inline', 'drop']
+
+/** Those that refuse a folder, as does the browser in test/dashboard/drop. */
+const REFUSING: Way[] = ['command', 'tar', 'zip', 'inline']
 
 function waysOf(rows: OddFolder[]): readonly Way[] {
-  return ALL_VARIANTS || !rows.some(({ refused }) => refused) ? WAYS : READERS
+  if (ALL_VARIANTS || rows.length > 1) return WAYS
+  return rows.some(({ refused }) => refused) ? REFUSING : READERS
 }
 
 function messageOf(error: Error & { stderr?: string }): string {
