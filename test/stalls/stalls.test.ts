@@ -3,6 +3,8 @@ import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TYPE } from '../../packages/http-server/http2/frame.ts'
+import { OPERATIONS } from '../../protocol/api/operations.schema.ts'
+import type { OperationId } from '../../protocol/api/paths.ts'
 import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
@@ -82,7 +84,10 @@ describe('no query holds the event loop for more than 50 ms', () => {
     await running[Symbol.asyncDispose]()
     await start()
   })
-  const known = Object.values(CALLS).map(({ route }) => route.split(' ') as [string, string])
+  // A route without a schema of its query reads nothing of one, as /health does.
+  const known = Object.entries(CALLS)
+    .filter(([id]) => 'query' in OPERATIONS[id as OperationId])
+    .map(([, { route }]) => route.split(' ') as [string, string])
   const others = [
     '/docs',
     '/install.sh',
