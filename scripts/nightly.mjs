@@ -23,8 +23,7 @@ const RUNS = {
   },
   variants: {
     args: ['scripts/run-checks.ts', 'test/dashboard/', 'test/journeys/', 'test/blobs/', '--all-variants'],
-    shows:
-      'every variant of each flow, each page in every viewport and color scheme, long random runs of collection',
+    shows: 'every variant of each flow, each page in every viewport and color scheme, long random runs',
   },
   interleaving: {
     args: ['test/fleet/main.ts', 'interleavings'],
