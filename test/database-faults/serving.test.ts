@@ -3,9 +3,7 @@ import { describe, test } from 'node:test'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
-import { assertColdVisits } from '../edge/cold-visits.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
-import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -64,64 +62,12 @@ describe('visitors, while PostgreSQL cannot be reached', requires('postgres'), (
     assert.ok(edge.store.reads <= ofOneSite, `${edge.store.reads} reads`)
     assert.equal((await edge.get(cold, '/a.txt')).status, 200)
   })
-
-  test('cause one lookup a second in total, and the first that succeeds ends that', async () => {
-    await using stack = new AsyncDisposableStack()
-    const { edge, network } = await startNode(stack)
-    const hosts = await publishSites(edge)
-    const visit = () => Promise.all(hosts.map((host) => edge.request(host, '/a.txt')))
-    await visit()
-    network.stop()
-    edge.store.silenceMs = () => MINUTE_MS
-    edge.clock.now += MINUTE_MS
-    await network.refuse()
-    await visit()
-    for (let second = 0; second < 5; second++) {
-      // Visitors do not wait for it, and the next one follows its end.
-      await waitFor(() => edge.store.pending === 0)
-      edge.clock.now += 1000
-      edge.store.reads = 0
-      for (let round = 0; round < 3; round++) assert.ok((await visit()).every(({ status }) => status === 200))
-      assert.equal(edge.store.reads, 1)
-    }
-    await network.restore(edge.store.real)
-    edge.clock.now += 1000
-    await visit()
-    edge.store.reads = 0
-    // The store is reachable, and its changes are not notified yet. The lookup that ends the outage may still run.
-    while (edge.store.reads <= 1) await visit()
-  })
-
-  test('after a crash of the database each cached site is read once more', async () => {
-    await using stack = new AsyncDisposableStack()
-    const { edge, run } = await startNode(stack)
-    const hosts = await publishSites(edge, 3)
-    const visit = async () => {
-      for (const host of hosts) assert.equal((await edge.request(host, '/a.txt')).status, 200)
-    }
-    await visit()
-    // Crash recovery empties this unlogged table.
-    await run('delete from feed_epoch')
-    await edge.store.real.pollChanges()
-    edge.store.reads = 0
-    await visit()
-    const first = edge.store.reads
-    assert.ok(first >= hosts.length)
-    await visit()
-    assert.equal(edge.store.reads, first)
-  })
-})
-
-test('a cold visit is one statement', requires('postgres'), async (t) => {
-  await using stack = new AsyncDisposableStack()
-  const { edge } = await startNode(stack)
-  await assertColdVisits(edge, recordStatements, t)
 })
 
 /** Sites, and a preview and a domain of the first one; all of them are cached. Returns their hosts. */
-async function publishSites(edge: EdgeFixture, count = SITES): Promise<string[]> {
+async function publishSites(edge: EdgeFixture): Promise<string[]> {
   const slugs: string[] = []
-  for (let number = 0; number < count; number++) slugs.push(await edge.publish({ 'a.txt': `${number}` }))
+  for (let number = 0; number < SITES; number++) slugs.push(await edge.publish({ 'a.txt': `${number}` }))
   const [first] = slugs
   const draft = await edge.createVersion(first!, { 'a.txt': 'draft' }, { live: false })
   await edge.addDomain('fault.example.org', slugs[1]!)
@@ -130,7 +76,7 @@ async function publishSites(edge: EdgeFixture, count = SITES): Promise<string[]>
 
 /** An edge whose connections to PostgreSQL pass a proxy, and another node. */
 async function startNode(stack: AsyncDisposableStack) {
-  const { url, run, proxy, proxied, serverPort } = await borrowProxied(stack)
+  const { url, proxy, proxied, serverPort } = await borrowProxied(stack)
   const openProxied = () => postgresStore({ url: proxied, pollIntervalMs: 20, timeouts: PATIENT_TIMEOUTS })
   const edge = stack.use(await EdgeFixture.start({ openStore: openProxied }))
   const other = stack.use(await openStore(url))
@@ -151,7 +97,7 @@ async function startNode(stack: AsyncDisposableStack) {
   }
   // Requests that nothing answers would delay the end of the store.
   stack.defer(() => network.refuse())
-  return { edge, other, network, run }
+  return { edge, other, network }
 }
 
 function succeeds(work: Promise<unknown>): Promise<boolean> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { StatementSync } from 'node:sqlite'
 import { beforeEach, describe, type TestContext, test } from 'node:test'
-import { MINUTE_MS } from '../../server/lib/time.ts'
-import { assertColdVisits } from './cold-visits.ts'
+import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { sha256 } from '../api/content.ts'
 import { EdgeFixture, noise } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
@@ -87,8 +87,48 @@ describe('a cached visit', () => {
   })
 })
 
-test('uncached visits are one statement each, and two for a domain that redirects to another one', (t) =>
-  assertColdVisits(edge, recordSqlite, t))
+test('uncached visits are one statement each, and two for a domain that redirects to another one', async (t) => {
+  const contents = { 'index.html': '<title>x</title>', 'a.txt': 'a' }
+  const encoded = { 'a.txt': { gzip: 'zipped' } }
+  const slug = await edge.publish(contents, {}, { encoded })
+  const before = await edge.createVersion(slug, { 'old.txt': 'old' })
+  const live = await edge.createVersion(slug, contents, { encoded })
+  const draft = await edge.createVersion(slug, { 'draft.txt': 'draft' }, { live: false })
+  const [domain, www] = ['cold.example.org', 'www.cold.example.org']
+  await edge.addDomain(domain, slug, { accountId: 'an account' })
+  await edge.addDomain(www, slug, { accountId: 'an account', primaryDomain: domain })
+  const { serving } = edge.store.read
+  const end = edge.clock.now + HOUR_MS
+  for (const [now, path] of [[end - 1, 'old.txt'] as const, [end] as const]) {
+    const found = await serving.findSite(slug, { now, withLive: true })
+    assert.equal(found?.formerFiles?.[0]?.path, path, 'former files, within their hour only')
+  }
+  const unknown = 'unknown-and-cold.example.org'
+  const statements = recordSqlite(t, new Set([slug, live, before, draft, domain, www, unknown, sha256('a')]))
+  const host = edge.host(slug)
+  const visits: [string, string, string, number][] = [
+    ['a site', host, '/a.txt', 1],
+    ['a former file', host, '/old.txt', 1],
+    ['a version', edge.host(`${before}--${slug}`), '/old.txt', 1],
+    ['a draft', edge.host(`${draft}--${slug}`), '/draft.txt', 1],
+    ['a domain', domain, '/a.txt', 1],
+    ['a domain that redirects to another one', www, '/a.txt', 2],
+    ['a host that does not exist', unknown, '/', 1],
+    ['a version that does not exist', edge.host(`${'0'.repeat(26)}--${slug}`), '/', 1],
+  ]
+  for (const [title, name, path, expected] of visits) {
+    edge.forgetAll()
+    const first = statements.length
+    const { status } = await edge.request(name, path)
+    assert.equal(statements.length - first, expected, `${title}: ${statements.slice(first).join('\n')}`)
+    assert.equal(status, title.includes('not exist') ? 404 : title.includes('redirects') ? 308 : 200, title)
+  }
+  await edge.get(slug, '/a.txt')
+  const warm = statements.length
+  assert.equal((await edge.get(`${draft}--${slug}`, '/draft.txt')).status, 200)
+  assert.equal(statements.length - warm, 1, 'a draft of a cached site')
+  assert.ok(!statements.at(-1)!.includes('1 = 1'), 'the live version is not read again')
+})
 
 describe('a change during the read of a site', () => {
   test('never serves a site without a version when its version is pruned during the read', async () => {
