@@ -5,21 +5,15 @@ import { type Service, startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
-import { sha256 } from '../api/content.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { type HttpResponse, sendRequest } from '../support/http-client.ts'
 import { insertAccount } from '../support/insert-account.ts'
-import { operate } from '../support/operate.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 
 const KB = 1000
-
-/** The network of the requests of `from`, which no proxy of this machine has. */
-const NETWORK = '192.0.2.0/24'
 
 describe('two nodes of one database', requires('postgres'), () => {
   const stack = new AsyncDisposableStack()
@@ -63,64 +57,6 @@ describe('two nodes of one database', requires('postgres'), () => {
       headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
       body: JSON.stringify({ files: [{ path: 'index.html', content }] }),
     })
-
-  describe('apply what an operator does on one of them, and its undo,', () => {
-    const REASON = { reason: 'a reason' }
-    const CASES: [what: string, method: string, path: string, json: object][] = [
-      ['to a site', 'PUT', 'sites/SLUG/suspension', REASON],
-      ['to an account', 'PUT', 'accounts/ann/suspension', REASON],
-      ['to a file', 'POST', 'blocks', { kind: 'hash', value: sha256('the file'), ...REASON }],
-      ['to a network', 'POST', 'blocks', { kind: 'network', value: NETWORK, ...REASON }],
-    ]
-    let slug: string
-    let adminKey: string
-    before(async () => {
-      adminKey = await insertAccount(databaseUrl, 'administrator', { administratorSince: 1 })
-      const key = await insertAccount(databaseUrl, 'ann')
-      const files = [{ path: 'index.html', content: 'the file' }]
-      slug = (await clientOf(0, key).publishContents({ files })).slug
-    })
-
-    for (const [what, method, path, json] of CASES)
-      test(`${what} on both`, async (t) => {
-        const change = (verb: string) =>
-          operate({ port: nodes[0]!.port, key: adminKey }, verb, path.replace('SLUG', slug), json)
-        const status = async (port: number) =>
-          what === 'to a network'
-            ? (await sendRequest(port, { path: '/api/v1/me', headers: { 'x-forwarded-for': '192.0.2.7' } }))
-                .status
-            : (await sendRequest(port, { site: slug, headers: { 'accept-encoding': 'identity' } })).status
-        const [usual, changed] = what === 'to a network' ? [401, 403] : [200, 451]
-        for (const { port } of nodes) await waitFor(async () => (await status(port)) === usual)
-        for (const [verb, expected] of [
-          [method, changed],
-          ['DELETE', usual],
-        ] as const) {
-          await change(verb)
-          const changedAt = performance.now()
-          for (const { port } of nodes) await waitFor(async () => (await status(port)) === expected)
-          t.diagnostic(`${verb}: on both nodes after ${Math.round(performance.now() - changedAt)} ms`)
-        }
-      })
-  })
-
-  test('show a comment in a review that is open on the other node', async (t) => {
-    const key = await insertAccount(databaseUrl, 'a reviewer')
-    const files = [{ path: 'index.html', content: 'reviewed' }]
-    const { slug, versionId } = await clientOf(0, key).publishContents({ files })
-    const [one, other] = [0, 1].map((node) => clientOf(node, key).review(slug))
-    const place = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
-    const { revision } = await other!.get()
-    const woken = other!.wait(revision)
-    const { id } = await one!.createThread({ versionId, place, text: 'a' })
-    const writtenAt = performance.now()
-    assert.notEqual((await woken).revision, revision)
-    t.diagnostic(`after ${Math.round(performance.now() - writtenAt)} ms`)
-    assert.deepEqual(
-      (await other!.get()).threads.map((thread) => thread.id),
-      [id],
-    )
-  })
 
   describe('admit as many publishes at the same time as there is room for:', () => {
     const CALLS = 20
