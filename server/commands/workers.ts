@@ -69,9 +69,10 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   let pause = INITIAL_RESTART_DELAY_MS
   let exitCode = 0
 
+  const { pingIntervalMs = PING_INTERVAL_MS } = options
   cluster.setupPrimary({ args: options.args })
   start(1)
-  setInterval(pingAll, options.pingIntervalMs ?? PING_INTERVAL_MS).unref()
+  setInterval(pingAll, pingIntervalMs).unref()
 
   function start(number: number): void {
     if (stopping) return
@@ -83,7 +84,8 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
       return
     }
     numbers.set(worker, number)
-    if (ready >= options.workers) unanswered.set(worker, 0)
+    // On a busy machine a start may take longer than others that failed.
+    if (ready >= options.workers) unanswered.set(worker, -Math.floor(pause / pingIntervalMs))
     worker.on('message', (message: Message) => onMessage(worker, message))
     worker.on('exit', (code, signal) => remove(worker, { code, signal }))
     // A process that could not be started does not exit.

@@ -30,6 +30,7 @@ if (cluster.isPrimary) {
 } else {
   console.log(`starts ${process.pid}`)
   const keepAlive = setInterval(() => undefined, 1000)
+  if (process.argv[2] === 'late' && cluster.worker!.id > 2) await receivePings(5)
   const channel = new WorkerChannel(() => {
     clearInterval(keepAlive)
     cluster.worker!.disconnect()
@@ -37,4 +38,12 @@ if (cluster.isPrimary) {
   const { Metrics } = await import('../../server/lib/metrics.ts')
   channel.ready({ baseUrl: 'http://localhost', metrics: new Metrics(), invalidate: async () => undefined })
   console.log(`ready ${process.pid}`)
+}
+
+async function receivePings(count: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const onPing = () => --count === 0 && resolve()
+  process.on('message', onPing)
+  await promise
+  process.off('message', onPing)
 }

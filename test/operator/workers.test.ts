@@ -341,6 +341,14 @@ test('a worker that hangs while it replaces another one is replaced, too', async
   assert.notEqual(await started.waitForLine(/^starts (\d+)/), hanging)
 })
 
+test('a worker that takes longer to start than those before it which were replaced becomes ready', async () => {
+  using started = startSupervisor('late')
+  const [killed] = [await started.waitForLine(/^ready (\d+)/), await started.waitForLine(/^ready (\d+)/)]
+  process.kill(Number(killed), 'SIGKILL')
+  await started.waitForLine(/"worker does not respond; (killing it)"/)
+  await started.waitForLine(/^ready (\d+)/)
+})
+
 test('a service whose workers have all exited shuts down in order', async () => {
   using started = startSupervisor()
   const { supervisor, waitForLine } = started
