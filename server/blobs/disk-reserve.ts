@@ -94,8 +94,7 @@ export class Ballast extends Component<BallastOptions> implements Disposable {
   /** Fills it in the background, now and whenever there is space again. */
   start(): this {
     void this.fill()
-    this.#timer = setInterval(() => void this.fill(), REFILL_INTERVAL_MS)
-    this.#timer.unref()
+    this.#timer = setInterval(() => void this.fill(), REFILL_INTERVAL_MS).unref()
     return this
   }
 

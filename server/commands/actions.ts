@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { duration } from '../config/setting-types.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
-import { type CommandContext, UsageError } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
-export type Action = (context: CommandContext, args: string[]) => Promise<number>
+export type Action = Command['run']
 
 type Data = Awaited<ReturnType<CommandContext['openData']>>
 
@@ -41,10 +41,7 @@ export function dataAction(
 }
 
 /** Runs the action of a command that the first argument names. UsageError without one, and for an unknown name. */
-export function runAction(
-  command: string,
-  actions: Record<string, Action>,
-): (context: CommandContext, args: string[]) => Promise<number> {
+export function runAction(command: string, actions: Record<string, Action>): Action {
   return async (context, [verb, ...args]) => {
     const names = Object.keys(actions)
     if (verb === undefined) throw new UsageError(`${command} needs a command: ${formatAlternatives(names)}.`)

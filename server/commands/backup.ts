@@ -2,7 +2,7 @@ import { formatBytes, formatDuration, formatNumber, pluralize } from '../../prot
 import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
 import type { VerifyResult } from '../operations/backup/verify.ts'
-import { readOptions } from './actions.ts'
+import { type Action, readOptions } from './actions.ts'
 import { chooseTarget, describe, progressPrinter, readBackup, readNumber } from './backup-options.ts'
 import type { Command, CommandContext } from './command.ts'
 
@@ -25,9 +25,7 @@ export const backup: Command = {
   },
 }
 
-type Run = (context: CommandContext, args: string[]) => Promise<number>
-
-const SUBCOMMANDS: Record<string, Run> = { list, verify: verifyBackup }
+const SUBCOMMANDS: Record<string, Action> = { list, verify: verifyBackup }
 
 /** Exit code 1 when the service has lost or damaged files. */
 async function create(context: CommandContext, args: string[]): Promise<number> {

@@ -7,10 +7,20 @@ import { formatAlternatives, formatBytes } from '../../protocol/format.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import type { ListRequest, Lists } from '../operations/administration/lists.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import { type Action, dataAction, readOptions, runAction } from './actions.ts'
+import { dataAction, runAction } from './actions.ts'
 import { type Command, UsageError } from './command.ts'
 
 const SLUG = ['the name of a site']
+const DEFAULT_LIMIT = 50
+
+const list = dataAction('site list', { takes: ['search', 'sort', 'limit'] }, async (data, { options }) => {
+  const { search: q, sort: typedSort, limit: typedLimit = `${DEFAULT_LIMIT}` } = options
+  const sort = LIST_ORDERS.find((order) => order === (typedSort ?? 'age'))
+  if (!sort) throw new UsageError(`site list: --sort is ${formatAlternatives([...LIST_ORDERS])}.`)
+  if (!/^[1-9]\d{0,5}$/.test(typedLimit)) throw new UsageError('site list: --limit is a number from 1.')
+  const sites = await readSites(data.lists, { q, sort, limit: Number(typedLimit) })
+  return [{ sites }, sites.map(formatListedSite)]
+})
 
 const show = dataAction('site show', { operands: SLUG }, async (data, { value }) => {
   const found = await data.moderatedSites.find(value)
@@ -52,22 +62,6 @@ export const site: Command = {
     ['site delete SLUG --reason TEXT', 'delete a site permanently, also from the trash'],
   ],
   run: runAction('site', { list, show, suspend, resume, delete: remove }),
-}
-
-const DEFAULT_LIMIT = 50
-
-async function list(...[context, args]: Parameters<Action>): Promise<number> {
-  const takes = ['search', 'sort', 'limit', 'json'] as const
-  const { options } = readOptions('site list', args, { takes, operands: [] })
-  const { search: q, sort: typedSort, limit: typedLimit = `${DEFAULT_LIMIT}` } = options
-  const sort = LIST_ORDERS.find((order) => order === (typedSort ?? 'age'))
-  if (!sort) throw new UsageError(`site list: --sort is ${formatAlternatives([...LIST_ORDERS])}.`)
-  if (!/^[1-9]\d{0,5}$/.test(typedLimit)) throw new UsageError('site list: --limit is a number from 1.')
-  await using data = await context.openData()
-  const sites = await readSites(data.lists, { q, sort, limit: Number(typedLimit) })
-  if (options.json) context.print(JSON.stringify({ sites }))
-  else for (const site of sites) context.print(formatListedSite(site))
-  return 0
 }
 
 async function readSites(

@@ -56,8 +56,7 @@ export class Scheduler implements AsyncDisposable {
       const run = this.#tick(sweep).finally(() => this.#running.delete(run))
       this.#running.add(run)
       void run.then((delayMs) => this.#schedule(sweep, delayMs))
-    }, milliseconds)
-    timer.unref()
+    }, milliseconds).unref()
     this.#timers.push(timer)
   }
 

@@ -133,8 +133,7 @@ export class Incidents extends Component<{ log: Log; metrics: Metrics }> impleme
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.check(), INTERVAL_MS)
-    this.#timer.unref()
+    this.#timer = setInterval(() => void this.check(), INTERVAL_MS).unref()
   }
 
   [Symbol.dispose](): void {

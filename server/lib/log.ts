@@ -76,13 +76,12 @@ class Summaries {
   #begin(key: string, write: Write, message: string): void {
     const summary: Summary = { repeated: 0, last: {} }
     this.#summaries.set(key, summary)
-    const timer = setTimeout(() => {
+    setTimeout(() => {
       this.#summaries.delete(key)
       if (summary.repeated === 0) return
       write(message, { repeated: summary.repeated, seconds: MINUTE_MS / SECOND_MS, ...summary.last })
       this.#begin(key, write, message)
-    }, MINUTE_MS)
-    timer.unref()
+    }, MINUTE_MS).unref()
   }
 }
 

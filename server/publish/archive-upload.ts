@@ -77,15 +77,11 @@ interface ReceivedFile {
   blob?: StoredBlob
 }
 
-interface UnpackedArchive {
+interface UnpackedArchive extends Pick<ReadArchive, 'excluded' | 'notes' | 'removedFolder'> {
   files: StoredFile[]
   /** In the order of `files`. */
   blobs: StoredBlob[]
-  notes: string[]
   emptyFiles: string[]
-  excluded: Exclusion[]
-  /** With its `/`; empty when no top folder was removed. */
-  removedFolder: string
 }
 
 /** Same rules as a manifest, and live when it returns (contract, "One request"). */

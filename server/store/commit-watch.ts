@@ -38,8 +38,7 @@ export class CommitWatch {
       isHanging = true
       this.#hanging++
       this.#confirmed.abort(unconfirmed())
-    }, this.#hangMs)
-    timer.unref()
+    }, this.#hangMs).unref()
     this.#unanswered++
     const end = () => {
       clearTimeout(timer)

@@ -217,11 +217,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     const missed = oldest !== null && oldest > seen + 1
     const rows = reads.connection
       .prepare('SELECT seq, name, effect FROM changes WHERE seq > ?')
-      .all(seen) as {
-      seq: number
-      name: string
-      effect: string
-    }[]
+      .all(seen) as { seq: number; name: string; effect: string }[]
     polledVersion = reads.shownVersion
     seen = newest
     const others = new ChangeSet()
@@ -240,8 +236,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
         },
       ),
     pollIntervalMs,
-  )
-  poll.unref()
+  ).unref()
 
   async function write<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
     const committed = new Promise<Committed<unknown>>((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { Component } from '../../lib/component.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { shareRunning } from '../../lib/share-result.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
@@ -44,17 +45,11 @@ export class NodeReporter extends Component<NodeReporterParts> implements AsyncD
     super(parts)
     const { store, incidents, intervalMs = REPORT_INTERVAL_MS, machineClock = Date.now } = parts
     // Disposal waits for the only report in progress.
-    let isReporting = true
-    const end = () => {
-      isReporting = false
-    }
-    this.#reporting = this.#report().finally(end)
+    const report = shareRunning(() => this.#report())
+    this.#reporting = report()
     this.#timer = setInterval(() => {
-      if (isReporting) return
-      isReporting = true
-      this.#reporting = this.#report().finally(end)
-    }, intervalMs)
-    this.#timer.unref()
+      this.#reporting = report()
+    }, intervalMs).unref()
     incidents.watch('node-silent', () =>
       this.#silent.length > 0 ? { nodes: this.#silent.join(', ') } : undefined,
     )

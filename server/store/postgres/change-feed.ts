@@ -196,8 +196,7 @@ class PollTimer extends Component<{ intervalMs: number; poll(): Promise<void> }>
   #schedule(delayMs: number): void {
     if (this.#isClosed) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#run(), delayMs)
-    this.#timer.unref()
+    this.#timer = setTimeout(() => void this.#run(), delayMs).unref()
   }
 
   async #run(): Promise<void> {

@@ -252,8 +252,7 @@ async function untilAnswered(client: PostgresClient, pool: PrimaryPool): Promise
         : !(await hasProcess(pool, processId))
     if (isGone) client.destroy()
   }
-  const timer = setInterval(() => void check().catch(() => undefined), CHECK_INTERVAL_MS)
-  timer.unref()
+  const timer = setInterval(() => void check().catch(() => undefined), CHECK_INTERVAL_MS).unref()
   await client.unanswered
   clearInterval(timer)
 }
