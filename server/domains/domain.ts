@@ -119,8 +119,8 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
     return this.#watchers.end()
   }
 
-  verifyDue(): Promise<number> {
-    return this.#verifier.verifyDue()
+  verifyDue(which: { slow: boolean }): Promise<number> {
+    return this.#verifier.verifyDue(which)
   }
 
   /** Starts no further due checks, so that the sweep ends with those in progress. */

@@ -21,15 +21,14 @@ export interface DomainVerifierOptions extends Pick<Parts, 'store' | 'clock' | '
   stopwatch?: () => number
 }
 
-const MAX_NAMES_PER_RUN = 200
-const MAX_CONCURRENT_CHECKS = 20
+const QUICK = { max: 200, limit: 20 }
 
 /** After a crash another node checks the names; longer than any check of a piece takes. */
 const CLAIM_MS = MINUTE_MS
 
-/** Names that take longer have a few slots of their own, so that they do not delay the others. */
+/** Names that take longer have a run and a few slots of their own, so that they do not delay the others. */
 const SLOW_CHECK_MS = 2000
-const MAX_SLOW_NAMES_PER_RUN = 10
+const SLOW = { max: 10, limit: 10 }
 
 /** Checks in progress on request, over all accounts and of one. */
 const MAX_REQUESTED_CHECKS = { total: 32, perKey: 8 }
@@ -78,17 +77,12 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
     this.#stopped = true
   }
 
-  /** Checks a bounded number of due names; returns how many became active or pending. */
-  async verifyDue(): Promise<number> {
-    const [quick, slow] = await Promise.all([
-      this.#verifyPieces({ max: MAX_NAMES_PER_RUN, limit: MAX_CONCURRENT_CHECKS, slow: false }),
-      this.#verifyPieces({ max: MAX_SLOW_NAMES_PER_RUN, limit: MAX_SLOW_NAMES_PER_RUN, slow: true }),
-    ])
-    return quick + slow
-  }
-
-  /** Claims and checks `limit` names at a time, at most `max`, so that several nodes share the work. */
-  async #verifyPieces({ max, limit, slow }: { max: number; limit: number; slow: boolean }): Promise<number> {
+  /**
+   * Claims and checks due names, `limit` at a time and at most `max`, so that several nodes share the work. Returns how
+   * many became active or pending.
+   */
+  async verifyDue({ slow }: { slow: boolean }): Promise<number> {
+    const { max, limit } = slow ? SLOW : QUICK
     const { store, clock } = this.parts
     let changed = 0
     for (let checked = 0; checked < max && !this.#stopped; checked += limit) {

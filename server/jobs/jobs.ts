@@ -179,7 +179,13 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
     intervalSeconds: 5,
     description: 'checks the DNS records of domains that are due',
     runsOnAllNodes: true,
-    run: ({ domains }) => domains.verifyDue(),
+    run: ({ domains }) => domains.verifyDue({ slow: false }),
+  },
+  'slow-domains': {
+    intervalSeconds: 5,
+    description: 'checks the DNS records of domains whose name servers respond slowly',
+    runsOnAllNodes: true,
+    run: ({ domains }) => domains.verifyDue({ slow: true }),
   },
   'held-domains': {
     intervalSeconds: HOUR_SECONDS,

@@ -64,6 +64,7 @@ describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chrom
   async function until(domain: string, wanted: (record: DomainRecord) => boolean): Promise<DomainRecord> {
     for (;;) {
       await api.sweep('domains')
+      await api.sweep('slow-domains')
       await api.sweep('certificates')
       const record = await owner.client.checkDomain(domain)
       if (wanted(record)) return record
