@@ -20,7 +20,6 @@ import { confirm } from './terminal/choose.ts'
 export const claim: Command = {
   name: 'claim',
   operands: '[link]',
-  maxOperands: 1,
   summary: 'Claim an anonymous site',
   about: `
 Moves a site that was published without an account to your account, so that it doesn't expire. Without a link it claims

@@ -3,7 +3,16 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findNearest } from '../../protocol/nearest.ts'
 import { UsageError } from './cli-error.ts'
-import { type Command, type CommandOption, JSON_OPTION, mustHaveValue, type OptionValues } from './command.ts'
+import {
+  type Command,
+  type CommandOfActions,
+  type CommandOption,
+  JSON_OPTION,
+  mustHaveValue,
+  type OptionValues,
+  type Run,
+  SITE_OPTION,
+} from './command.ts'
 
 /** All commands in the order of the help. Each is loaded on demand. */
 export const COMMANDS: Record<string, () => Promise<Command>> = {
@@ -54,6 +63,8 @@ const HELP: CommandOption = { type: 'boolean', short: 'h', help: 'Show help for 
 export interface ParsedArgs {
   options: OptionValues
   operands: string[]
+  /** That of the command, or of its action. */
+  run: Run
 }
 
 /** The command of this name. Throws a UsageError with a suggestion. */
@@ -81,7 +92,7 @@ export function isCommand(name: string): boolean {
 /** Names of options, as other programs of this kind call them. */
 const OTHER_OPTIONS: Record<string, string> = { expires: 'ttl', expiry: 'ttl', 'expires-in': 'ttl' }
 
-/** Parses the arguments of a command. Throws a UsageError for unknown ones. */
+/** Parses the arguments of a command. Throws a UsageError for unknown and surplus ones. */
 export function parseCommandLine(
   command: Command,
   args: string[],
@@ -89,7 +100,9 @@ export function parseCommandLine(
 ): ParsedArgs {
   const see = `See: ${program} help ${command.name}`
   const options: Command['options'] = { json: JSON_OPTION, ...command.options, help: HELP }
-  const { values, positionals, tokens } = parseOptions(options, args, see)
+  const { tokens, ...parsed } = parseOptions(options, args, see)
+  const values = parsed.values as OptionValues
+  const positionals = values.help === true ? [] : parsed.positionals
   // An unset variable of a script must not mean this folder or its site.
   if (positionals.includes(''))
     throw new UsageError(`An argument is empty. ${describeOperands(command)}`, see)
@@ -113,21 +126,44 @@ export function parseCommandLine(
       throw new UsageError(`${option.typed} takes no value`, hint, see)
     }
   }
-  const more = positionals[command.maxOperands]
+  const isAction = command.actions !== undefined
+  const { run, ...taking } = command.actions ? findAction(command, positionals[0], program, see) : command
+  const operands = isAction ? positionals.slice(1) : positionals
+  const max = listOperands(taking).length
+  const more = operands[max]
   if (more !== undefined) {
-    const { typed, instead } = findOptionBefore(command.maxOperands) ?? {}
+    const { typed, instead } = findOptionBefore(positionals.length - operands.length + max) ?? {}
     if (instead !== undefined) throw new UsageError(`${typed} takes no value`, instead, see)
     const hints =
-      command.maxOperands === 0 && command.options.site ? [`Did you mean: --site ${more}`, see] : [see]
-    throw new UsageError(`Unexpected argument "${more}". ${describeOperands(command)}`, ...hints)
+      max === 0 && command.options.site?.value === SITE_OPTION.value
+        ? [`Did you mean: --site ${more}`, see]
+        : [see]
+    throw new UsageError(`Unexpected argument "${more}". ${describeOperands(taking)}`, ...hints)
   }
-  return { options: values as OptionValues, operands: positionals }
+  return { options: values, operands, run }
 }
 
-function describeOperands({ name, operands, maxOperands }: Command): string {
-  if (maxOperands === 0) return `${name} takes no arguments.`
-  const nouns = operands.replace(/[[\]<>]/g, '').split(' ')
-  return `${name} takes ${nouns.map((noun) => `one ${noun}`).join(' and ')}.`
+/** The action of this name, with its full name. Throws a UsageError with a suggestion. */
+function findAction(
+  { name, actions, addable }: CommandOfActions,
+  typed = 'list',
+  program: string,
+  see: string,
+): { name: string; operands: string; run: Run } {
+  const action = Object.hasOwn(actions, typed) ? actions[typed] : undefined
+  if (action) return { ...action, name: `${name} ${typed}` }
+  const near = addable?.test(typed) ? `add ${typed}` : findNearest(typed, Object.keys(actions))
+  const hints = near === undefined ? [] : [`Did you mean: ${program} ${name} ${near}`]
+  throw new UsageError(`Unknown action "${typed}"`, ...hints, see)
+}
+
+function listOperands({ operands }: Pick<Command, 'operands'>): string[] {
+  return operands.match(/[^[\]<> ]+/g) ?? []
+}
+
+function describeOperands(command: Pick<Command, 'name' | 'operands'>): string {
+  const nouns = listOperands(command).map((noun) => `one ${noun}`)
+  return `${command.name} takes ${nouns.join(' and ') || 'no arguments'}.`
 }
 
 function parseOptions(options: Record<string, CommandOption>, args: string[], see: string) {

@@ -43,23 +43,43 @@ export interface CommandContext {
   connect(server: string, key: string | undefined): Slipway
 }
 
-export interface Command {
+export type Run = (work: CommandContext, options: OptionValues, operands: string[]) => Promise<void>
+
+/** One of the actions of a command, such as `domains add`. */
+export interface Action {
+  /** Operands after its name, such as `<domain>`. Others are refused. */
+  operands: string
+  run: Run
+}
+
+interface CommandBase {
   name: string
-  /** Operands after the name, such as `[folder]`. */
+  /** Operands after the name, such as `[folder]`. Others are refused. */
   operands: string
   /** The words that the first operand can be, for completion. */
   choices?: readonly string[]
   /** Whether the first operand is a file or folder that exists. */
   readsFolder?: true
-  /** Maximum number of operands. */
-  maxOperands: number
   /** One line for the list of commands. */
   summary: string
   /** A few sentences for the command's own help. */
   about: string
   options: Record<string, CommandOption>
-  run(work: CommandContext, options: OptionValues, operands: string[]): Promise<void>
 }
+
+export interface SimpleCommand extends CommandBase {
+  actions?: undefined
+  run: Run
+}
+
+/** Its first operand is the name of an action, by default `list`. */
+export interface CommandOfActions extends CommandBase {
+  actions: Record<string, Action>
+  /** Operands of the action `add`: one in place of the name of an action suggests it. */
+  addable?: RegExp
+}
+
+export type Command = SimpleCommand | CommandOfActions
 
 export const SERVER_OPTION: CommandOption = {
   type: 'string',

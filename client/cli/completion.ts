@@ -25,7 +25,6 @@ export const completion = ({ commands, aliases }: CommandTable): Command => ({
   name: 'completion',
   operands: '<shell>',
   choices: Object.keys(SCRIPTS),
-  maxOperands: 1,
   summary: 'Print a completion script for bash, zsh or fish',
   about: `
 Prints a script that completes commands, actions and options. To load it in every new shell:
@@ -38,7 +37,8 @@ Prints a script that completes commands, actions and options. To load it in ever
     const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
     if (!script) throw new UsageError('Name a shell: bash, zsh or fish')
     const loaded = await Promise.all(Object.values(commands).map((load) => load()))
-    const completed = loaded.map(({ name, summary, choices = [], options }): CompletedCommand => {
+    const completed = loaded.map(({ name, summary, options, ...command }): CompletedCommand => {
+      const choices = command.choices ?? Object.keys(command.actions ?? {})
       const names = [name, ...Object.keys(aliases).filter((alias) => aliases[alias] === name)]
       const helps = Object.entries(options).map(([option, { help }]): [string, string] => [option, help])
       return { names, summary, choices, options: helps }

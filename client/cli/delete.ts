@@ -16,7 +16,6 @@ import { confirmByName, confirmDeletion } from './terminal/choose.ts'
 export const remove: Command = {
   name: 'delete',
   operands: '',
-  maxOperands: 0,
   summary: 'Delete a site',
   about: `
 Deletes a site for visitors, and disconnects its domains. It can be restored with undelete for a time (30 days by

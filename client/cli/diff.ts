@@ -12,7 +12,6 @@ export const diff: Command = {
   name: 'diff',
   operands: '[folder]',
   readsFolder: true,
-  maxOperands: 1,
   summary: 'Compare a folder with its live site',
   about: `
 Lists the files that differ between a folder and the live version, or another one: A for those that only the folder

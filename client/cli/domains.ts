@@ -1,14 +1,15 @@
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
-import { type Action, findAction } from './action.ts'
 import { UnknownNameError, UsageError } from './cli-error.ts'
 import {
+  type Action,
   type Command,
   type CommandContext,
   JSON_OPTION,
   type OptionValues,
   printResult,
+  type Run,
   SERVER_OPTION,
   SITE_OPTION,
   YES_OPTION,
@@ -18,19 +19,10 @@ import { formatDomainList, formatFindings } from './domain/record.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { confirmDeletion } from './terminal/choose.ts'
 
-const ACTIONS: Record<string, Action> = {
-  list,
-  add: (work, options, domain) => add(work, options, requireDomain(work, 'add', domain)),
-  check: (work, options, domain) => check(work, options, requireDomain(work, 'check', domain)),
-  remove: (work, options, domain) => remove(work, options, requireDomain(work, 'remove', domain)),
-}
-
 /** `slipway domains` */
 export const domains: Command = {
   name: 'domains',
   operands: '[action] [domain]',
-  choices: Object.keys(ACTIONS),
-  maxOperands: 2,
   summary: 'Connect your own domains to your sites',
   about: `
 Connects your own domains to your sites. HTTPS certificates are issued and renewed automatically.
@@ -46,13 +38,30 @@ Connects your own domains to your sites. HTTPS certificates are issued and renew
     json: JSON_OPTION,
     server: SERVER_OPTION,
   },
-  async run(work, options, [action = 'list', domain]) {
-    const { program } = work.settings
-    await findAction(ACTIONS, action, { command: 'domains', program, operand: /\./ })(work, options, domain)
+  actions: {
+    list: { operands: '[domain]', run: list },
+    add: aboutDomain('add', add),
+    check: aboutDomain('check', check),
+    remove: aboutDomain('remove', remove),
   },
+  addable: /\./,
 }
 
-async function list(work: CommandContext, options: OptionValues, domain: string | undefined): Promise<void> {
+function aboutDomain(
+  name: string,
+  run: (work: CommandContext, options: OptionValues, domain: string) => Promise<void>,
+): Action {
+  return {
+    operands: '<domain>',
+    async run(work, options, [domain]) {
+      if (domain !== undefined) return run(work, options, domain)
+      const example = `${work.settings.program} domains ${name} www.example.com`
+      throw new UsageError('Name a domain', `Such as: ${example}`)
+    },
+  }
+}
+
+async function list(...[work, options, [domain]]: Parameters<Run>): Promise<void> {
   const { terminal, settings, retryPolicy } = work
   if (domain !== undefined) return check(work, options, domain)
   const { domains: found } = await accountClient(work, options, resolveServer(work, options)).domains()
@@ -101,9 +110,4 @@ async function withKnownDomain<T extends Pick<DomainRecord, 'domain'>>(
       `Add it: ${settings.program} domains add ${quoteArgument(domain)}`,
     )
   }
-}
-
-function requireDomain({ settings }: CommandContext, action: string, domain: string | undefined): string {
-  if (domain !== undefined) return domain
-  throw new UsageError('Name a domain', `Such as: ${settings.program} domains ${action} www.example.com`)
 }

@@ -3,7 +3,6 @@ import { pluralize } from '../../protocol/format.ts'
 import { mayPass } from '../sdk/retry.ts'
 import type { SiteReview } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
-import { findAction } from './action.ts'
 import { ChangesRequestedError, UsageError } from './cli-error.ts'
 import {
   type Command,
@@ -18,15 +17,6 @@ import { quoteArgument } from './quote-argument.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { briefId } from './version-id.ts'
 
-type Action = (work: CommandContext, options: OptionValues, operands: readonly string[]) => Promise<void>
-
-const ACTIONS: Record<string, Action> = {
-  list,
-  reply: (work, options, [id, ...words]) => change(work, options, id, { text: requireWords(work, words) }),
-  resolve: (work, options, [id]) => change(work, options, id, { status: 'resolved' }),
-  reopen: (work, options, [id]) => change(work, options, id, { status: 'open' }),
-}
-
 const STATES = ['open', 'resolved', 'outdated', 'all'] as const
 
 /** A longer pause that a server asks for is not kept. */
@@ -39,8 +29,6 @@ const RETRY_DELAY_MS = 5000
 export const feedback: Command = {
   name: 'feedback',
   operands: '[action] [id] [text]',
-  choices: Object.keys(ACTIONS),
-  maxOperands: 3,
   summary: 'Read and answer the review of a preview or of a site',
   about: `
 Reviewers comment on places of a page and decide about a version: with the link that publish --review prints, or in the
@@ -62,9 +50,20 @@ Without --preview, it is about the live version, also to reply, resolve and reop
     wait: { type: 'boolean', help: 'Wait for a decision about the version that is shown' },
     ...SITE_OPTIONS,
   },
-  async run(work, options, [action = 'list', ...operands]) {
-    const { program } = work.settings
-    await findAction(ACTIONS, action, { command: 'feedback', program })(work, options, operands)
+  actions: {
+    list: { operands: '', run: list },
+    reply: {
+      operands: '<id> <text>',
+      run: (work, options, [id, text]) => change(work, options, id, { text: requireWords(work, text) }),
+    },
+    resolve: {
+      operands: '<id>',
+      run: (work, options, [id]) => change(work, options, id, { status: 'resolved' }),
+    },
+    reopen: {
+      operands: '<id>',
+      run: (work, options, [id]) => change(work, options, id, { status: 'open' }),
+    },
   },
 }
 
@@ -142,7 +141,7 @@ async function change(
   printResult(work, options, thread, () => work.terminal.printDone(`${done} ${id}`))
 }
 
-function requireWords({ settings }: CommandContext, [text]: readonly string[]): string {
+function requireWords({ settings }: CommandContext, text: string | undefined): string {
   if (text !== undefined && text.trim() !== '') return text
   throw new UsageError(
     'Write the reply',

@@ -14,7 +14,6 @@ export const help = ({ commands, aliases, find }: CommandTable): Command => ({
   name: 'help',
   operands: '[command]',
   choices: Object.keys(commands),
-  maxOperands: 1,
   summary: 'Show help for a command',
   about: 'Lists all commands, or shows the options of one.',
   options: {},

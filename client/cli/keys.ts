@@ -3,21 +3,23 @@ import { KEY_LIFETIME_SECONDS, KEY_SCOPES } from '../../protocol/api/keys.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
-import { type Action, findAction } from './action.ts'
 import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
-import { ACCOUNT_OPTIONS, type Command, type CommandContext, printResult, stringOption } from './command.ts'
+import {
+  ACCOUNT_OPTIONS,
+  type Command,
+  type CommandContext,
+  printResult,
+  type Run,
+  stringOption,
+} from './command.ts'
 import { parseDuration } from './duration.ts'
 import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
-
-const ACTIONS: Record<string, Action> = { list, create, revoke }
 
 /** `slipway keys` */
 export const keys: Command = {
   name: 'keys',
   operands: '[action] [name]',
-  choices: Object.keys(ACTIONS),
-  maxOperands: 2,
   summary: 'List, create and revoke API keys',
   about: `
 A key gives a program access to your account, or to some of its sites only.
@@ -43,13 +45,14 @@ administration of the service.`,
     },
     ...ACCOUNT_OPTIONS,
   },
-  async run(work, options, [action = 'list', name]) {
-    const { program } = work.settings
-    await findAction(ACTIONS, action, { command: 'keys', program })(work, options, name)
+  actions: {
+    list: { operands: '', run: list },
+    create: { operands: '<name>', run: create },
+    revoke: { operands: '<name>', run: revoke },
   },
 }
 
-async function list(...[work, options]: Parameters<Action>): Promise<void> {
+async function list(...[work, options]: Parameters<Run>): Promise<void> {
   const { keys: found } = await accountClient(work, options, resolveServer(work, options)).keys()
   const { terminal, settings, retryPolicy } = work
   printResult(work, options, { keys: found }, () => {
@@ -61,7 +64,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   })
 }
 
-async function create(...[work, options, typed]: Parameters<Action>): Promise<void> {
+async function create(...[work, options, [typed]]: Parameters<Run>): Promise<void> {
   const { terminal, settings } = work
   const name = requireName(work, 'create ci --scope publish', typed)
   const scope = readScope(
@@ -92,7 +95,7 @@ async function create(...[work, options, typed]: Parameters<Action>): Promise<vo
   })
 }
 
-async function revoke(...[work, options, typed]: Parameters<Action>): Promise<void> {
+async function revoke(...[work, options, [typed]]: Parameters<Run>): Promise<void> {
   const name = requireName(work, 'revoke ci', typed)
   const { terminal, settings } = work
   const slipway = accountClient(work, options, resolveServer(work, options))

@@ -13,7 +13,6 @@ const MAX_CHOICES = 20
 export const link: Command = {
   name: 'link',
   operands: '[site] [folder]',
-  maxOperands: 2,
   summary: 'Connect a folder to one of your sites',
   about: `
 Connects a folder, by default this one, to a site of your account: the next publish updates that site. On a terminal,

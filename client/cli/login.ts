@@ -7,7 +7,6 @@ import { signIn } from './sign-in.ts'
 export const login: Command = {
   name: 'login',
   operands: '',
-  maxOperands: 0,
   summary: 'Sign in',
   about: `
 Shows a code and a link, waits until you allow it in a browser, on any device, and stores an API key for this machine,

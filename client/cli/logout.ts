@@ -12,7 +12,6 @@ import {
 export const logout: Command = {
   name: 'logout',
   operands: '',
-  maxOperands: 0,
   summary: 'Sign out on this machine',
   about: `
 Deletes the key of this machine, here and on the server. Keys of other machines and of CI stay valid.`,

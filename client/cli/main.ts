@@ -115,9 +115,9 @@ async function run(work: CommandContext, args: string[]): Promise<void> {
     )
   }
   const command = await findCommand(name, program)
-  const { options, operands } = parseCommandLine(command, rest, { program, cwd: work.cwd })
+  const { options, operands, run: runCommand } = parseCommandLine(command, rest, { program, cwd: work.cwd })
   if (options.help === true) return run(work, ['help', command.name])
-  await command.run(work, { ...siteOption(work, command, options), ...options }, operands)
+  await runCommand(work, { ...siteOption(work, command, options), ...options }, operands)
 }
 
 /** The site of `SLIPWAY_SITE`, for a command about one site. */

@@ -7,7 +7,6 @@ import { MessageProxy } from './mcp/message-proxy.ts'
 export const mcp: Command = {
   name: 'mcp',
   operands: '',
-  maxOperands: 0,
   summary: 'Give an agent on this machine tools to publish',
   about: `
 Speaks the Model Context Protocol on stdin and stdout, for clients that start programs: it has the tools of the server,

@@ -6,7 +6,6 @@ import { browse } from './terminal/browser.ts'
 export const open: Command = {
   name: 'open',
   operands: '',
-  maxOperands: 0,
   summary: 'Open a site in the browser',
   about: 'Prints the URL of a site and opens it in the browser, if there is one.',
   options: SITE_OPTIONS,

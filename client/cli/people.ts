@@ -1,21 +1,16 @@
 import type { CollaboratorList } from '../../protocol/api/collaborators.schema.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
-import { type Action, findAction } from './action.ts'
 import { UnknownNameError, UsageError } from './cli-error.ts'
-import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
+import { type Command, type CommandContext, printResult, type Run, SITE_OPTIONS } from './command.ts'
 import { isInTrash } from './format-error.ts'
 import { formatTable } from './terminal/table.ts'
 import { formatLocalDate } from './terminal/time.ts'
-
-const ACTIONS: Record<string, Action> = { list, add, remove }
 
 /** `slipway people` */
 export const people: Command = {
   name: 'people',
   operands: '[action] [email]',
-  choices: Object.keys(ACTIONS),
-  maxOperands: 2,
   summary: 'Share a site with other people',
   about: `
 Lets other accounts publish to a site, restore versions and see its visits. Only its owner can delete or rename it, change
@@ -25,13 +20,15 @@ its password, expiry and domains, and share it.
   people add EMAIL      share the site with an email address, and notify it
   people remove EMAIL   remove a collaborator; with your own address, leave the site`,
   options: SITE_OPTIONS,
-  async run(work, options, [action = 'list', email]) {
-    const { program } = work.settings
-    await findAction(ACTIONS, action, { command: 'people', program, operand: /@/ })(work, options, email)
+  actions: {
+    list: { operands: '', run: list },
+    add: { operands: '<email>', run: add },
+    remove: { operands: '<email>', run: remove },
   },
+  addable: /@/,
 }
 
-async function list(...[work, options]: Parameters<Action>): Promise<void> {
+async function list(...[work, options]: Parameters<Run>): Promise<void> {
   const { slug, slipway } = await openSite(work, options)
   const found = await slipway.collaborators(slug)
   printResult(work, options, found, () => {
@@ -39,7 +36,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   })
 }
 
-async function add(...[work, options, typed]: Parameters<Action>): Promise<void> {
+async function add(...[work, options, [typed]]: Parameters<Run>): Promise<void> {
   const email = requireAddress(work, 'add', typed)
   const { terminal } = work
   const { slug, slipway } = await openSite(work, options)
@@ -47,7 +44,7 @@ async function add(...[work, options, typed]: Parameters<Action>): Promise<void>
   printResult(work, options, added, () => terminal.printDone(`${added.email} can publish to ${slug}`))
 }
 
-async function remove(...[work, options, typed]: Parameters<Action>): Promise<void> {
+async function remove(...[work, options, [typed]]: Parameters<Run>): Promise<void> {
   const email = requireAddress(work, 'remove', typed)
   const { terminal } = work
   const { slug, slipway } = await openSite(work, options)

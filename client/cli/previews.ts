@@ -2,23 +2,18 @@ import type { Preview } from '../../protocol/api/previews.schema.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
-import { type Action, findAction } from './action.ts'
 import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
-import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
+import { type Command, type CommandContext, printResult, type Run, SITE_OPTIONS } from './command.ts'
 import { isInTrash } from './format-error.ts'
 import { choose } from './terminal/choose.ts'
 import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { formatChanges } from './versions.ts'
 
-const ACTIONS: Record<string, Action> = { list, delete: remove }
-
 /** `slipway previews` */
 export const previews: Command = {
   name: 'previews',
   operands: '[action] [name]',
-  choices: Object.keys(ACTIONS),
-  maxOperands: 2,
   summary: 'List and delete the previews of a site',
   about: `
 A preview shows a version at a URL that stays the same. Publish to it with publish --preview NAME, and make its version
@@ -27,13 +22,13 @@ live with promote.
   previews                list the previews of a site, compared with the live version
   previews delete NAME    delete a preview`,
   options: SITE_OPTIONS,
-  async run(work, options, [action = 'list', name]) {
-    const { program } = work.settings
-    await findAction(ACTIONS, action, { command: 'previews', program })(work, options, name)
+  actions: {
+    list: { operands: '', run: list },
+    delete: { operands: '<name>', run: remove },
   },
 }
 
-async function list(...[work, options]: Parameters<Action>): Promise<void> {
+async function list(...[work, options]: Parameters<Run>): Promise<void> {
   const { slug, slipway } = await openSite(work, options)
   const { previews: found } = await slipway.previews(slug)
   const { terminal, settings, retryPolicy } = work
@@ -45,7 +40,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   })
 }
 
-async function remove(...[work, options, name]: Parameters<Action>): Promise<void> {
+async function remove(...[work, options, [name]]: Parameters<Run>): Promise<void> {
   if (name === undefined)
     throw new UsageError('Name a preview', `Such as: ${work.settings.program} previews delete pr-42`)
   const { slug, slipway } = await openSite(work, options)

@@ -8,7 +8,6 @@ import { describeVersion } from './version-id.ts'
 export const promote: Command = {
   name: 'promote',
   operands: '[preview]',
-  maxOperands: 1,
   summary: 'Make the version of a preview live',
   about: `
 Makes exactly the version of a preview live, immediately and without uploading. With --version it is refused if the

@@ -7,12 +7,12 @@ import { foreignSite, loginCommand, resolveKey } from './account.ts'
 import { claimRemembered } from './claim.ts'
 import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
 import {
-  type Command,
   type CommandContext,
   JSON_OPTION,
   type OptionValues,
   SECRETS_OPTION,
   SERVER_OPTION,
+  type SimpleCommand,
   stringOption,
 } from './command.ts'
 import { printDryRun } from './dry-run.ts'
@@ -37,11 +37,10 @@ import { type ConflictResolution, resolveConflict } from './version-conflict.ts'
 import { watchFolder } from './watch.ts'
 
 /** `slipway publish [folder]` */
-export const publish: Command = {
+export const publish: SimpleCommand = {
   name: 'publish',
   operands: '[folder]',
   readsFolder: true,
-  maxOperands: 1,
   summary: 'Publish a folder or a file and print its URL',
   about: `
 Publishes a folder and prints only the URL on stdout. By default it publishes the folder that was published from here

@@ -27,7 +27,6 @@ import { resolveVersionOrLive } from './version-id.ts'
 export const pull: Command = {
   name: 'pull',
   operands: '[folder]',
-  maxOperands: 1,
   summary: 'Download the files of a site',
   about: `
 Downloads the files of the live version, or of another one, into a folder: by default a new one with the name of the

@@ -8,7 +8,6 @@ import { printWarnings } from './warnings.ts'
 export const restore: Command = {
   name: 'restore',
   operands: '[version]',
-  maxOperands: 1,
   summary: 'Make a saved version or a draft live',
   about: `
 Makes a saved version or a draft live, immediately and without uploading. The start of its id is enough; on a

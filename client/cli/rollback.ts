@@ -9,7 +9,6 @@ import { describeVersion } from './version-id.ts'
 export const rollback: Command = {
   name: 'rollback',
   operands: '',
-  maxOperands: 0,
   summary: 'Go back to the previous live version',
   about: `
 Makes the version live that the current one replaced. Repeat it to go further back; restore goes to any version.`,

@@ -9,7 +9,6 @@ import { formatTable } from './terminal/table.ts'
 export const settings: Command = {
   name: 'settings',
   operands: '',
-  maxOperands: 0,
   summary: 'Show or change the settings of a site',
   about: `
 Changes settings of a site without publishing it again. Without options it shows them.`,

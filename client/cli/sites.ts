@@ -9,7 +9,6 @@ import { formatLocalTime } from './terminal/time.ts'
 export const sites: Command = {
   name: 'sites',
   operands: '',
-  maxOperands: 0,
   summary: 'List your sites',
   about: 'Lists the sites of your account and those that are shared with you, newest first.',
   options: ACCOUNT_OPTIONS,

@@ -8,7 +8,6 @@ import { formatLocalTime } from './terminal/time.ts'
 export const trash: Command = {
   name: 'trash',
   operands: '',
-  maxOperands: 0,
   summary: 'List deleted sites that can be restored',
   about:
     'Lists the deleted sites of your account and the time until which each can be restored, the last deleted one first.',

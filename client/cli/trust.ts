@@ -4,26 +4,16 @@ import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
 import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, openSite, resolveServer } from './account.ts'
-import { type Action, findAction } from './action.ts'
 import { UnknownNameError, UsageError } from './cli-error.ts'
-import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
+import { type Action, type Command, printResult, type Run, SITE_OPTIONS, stringOption } from './command.ts'
 import { readScope } from './keys.ts'
 import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
-
-const ACTIONS: Record<string, Action> = {
-  list,
-  remove,
-  exchange,
-  ...Object.fromEntries(FORGES.map((forge) => [forge, (...call: Parameters<Action>) => add(forge, ...call)])),
-}
 
 /** `slipway trust` */
 export const trust: Command = {
   name: 'trust',
   operands: '[action] [repository]',
-  choices: Object.keys(ACTIONS),
-  maxOperands: 2,
   summary: 'Let CI jobs of a repository publish a site without a secret',
   about: `
 A job of a trusted repository gets a key of one site for one hour. Nothing has to be stored at the forge.
@@ -59,13 +49,20 @@ trusted. Jobs of pull requests of forks are never trusted; those within the repo
     },
     ...SITE_OPTIONS,
   },
-  async run(work, options, [action = 'list', operand]) {
-    const { program } = work.settings
-    await findAction(ACTIONS, action, { command: 'trust', program })(work, options, operand)
+  actions: {
+    list: { operands: '', run: list },
+    remove: { operands: '<id>', run: remove },
+    exchange: { operands: '', run: exchange },
+    ...Object.fromEntries(
+      FORGES.map((forge): [string, Action] => [
+        forge,
+        { operands: '<repository>', run: (...call) => add(forge, ...call) },
+      ]),
+    ),
   },
 }
 
-async function list(...[work, options]: Parameters<Action>): Promise<void> {
+async function list(...[work, options]: Parameters<Run>): Promise<void> {
   const { trusts } = await accountClient(work, options, resolveServer(work, options)).trusts()
   const { terminal, settings, retryPolicy } = work
   printResult(work, options, { trusts }, () => {
@@ -77,7 +74,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   })
 }
 
-async function add(forge: Forge, ...[work, options, repository]: Parameters<Action>): Promise<void> {
+async function add(forge: Forge, ...[work, options, [repository]]: Parameters<Run>): Promise<void> {
   const { program } = work.settings
   const command = `${program} trust ${forge} OWNER/REPOSITORY --branch main`
   const example = `Such as: ${command}`
@@ -111,7 +108,7 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   )
 }
 
-async function remove(...[work, options, id]: Parameters<Action>): Promise<void> {
+async function remove(...[work, options, [id]]: Parameters<Run>): Promise<void> {
   const { program } = work.settings
   if (id === undefined) throw new UsageError('Name the id of a trust', `List them: ${program} trust`)
   const slipway = accountClient(work, options, resolveServer(work, options))
@@ -123,7 +120,7 @@ async function remove(...[work, options, id]: Parameters<Action>): Promise<void>
   printResult(work, options, removed, () => terminal.printDone('Removed the trust'))
 }
 
-async function exchange(...[work, options]: Parameters<Action>): Promise<void> {
+async function exchange(...[work, options]: Parameters<Run>): Promise<void> {
   const { SLIPWAY_ID_TOKEN: token } = work.env
   if (!token) {
     const hint = 'GitHub: use the action. GitLab: add id_tokens to the job'

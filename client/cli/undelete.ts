@@ -7,7 +7,6 @@ import { quoteArgument } from './quote-argument.ts'
 export const undelete: Command = {
   name: 'undelete',
   operands: '<site>',
-  maxOperands: 1,
   summary: 'Restore a deleted site',
   about: `
 Restores a deleted site with its name, versions, settings and collaborators. Its domains are verified again. A folder

@@ -10,7 +10,6 @@ import { shortLength } from './version-id.ts'
 export const versions: Command = {
   name: 'versions',
   operands: '',
-  maxOperands: 0,
   summary: 'List the saved versions of a site',
   about: `
 Lists the saved versions of a site and its drafts: the author and the changes since the previous version. The start of an

@@ -22,7 +22,6 @@ const MAX_ROWS = 10
 export const visits: Command = {
   name: 'visits',
   operands: '',
-  maxOperands: 0,
   summary: 'Show visitors, pages and referrers of a site',
   about:
     'Shows the visits of a site: visitors, requests, bandwidth, top pages, top files, referrers and missing pages.',

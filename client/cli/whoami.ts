@@ -14,7 +14,6 @@ import { type Command, JSON_OPTION, printResult, SERVER_OPTION } from './command
 export const whoami: Command = {
   name: 'whoami',
   operands: '',
-  maxOperands: 0,
   summary: 'Show the account you are signed in to',
   about: 'Prints the email address of your account, and its server and usage.',
   options: { json: JSON_OPTION, server: SERVER_OPTION },

@@ -307,13 +307,36 @@ describe('the program', () => {
     ['delete --yes --site ', /--site needs a value: --site=SLUG\n/],
     ['publish --preview= .', /--preview needs a value: --preview=NAME\n/],
     ['publish --allow-secret= .', /--allow-secret needs a value: --allow-secret=FINGERPRINT\n/],
-    ['domains add a.test b.test', /argument "b\.test"\. domains takes one action and one domain\./],
+    ['previews list my-site', /Did you mean: --site my-site\n/],
   ]
   it('suggests the intended variable', async () => {
     for (const name of ['SLIPWAY_KYE', 'SLIPWAY_API_KEY']) {
       const { stderr } = await cli.run(['help'], { env: { [name]: 'x', SLIPWAY_PORT: '1' } })
       assert.equal(stderr, `${name} is not a setting. Did you mean SLIPWAY_KEY?\n`)
     }
+  })
+
+  for (const [command, load] of Object.entries(COMMANDS))
+    it(`refuses an argument too many of slipway ${command}`, async () => {
+      const { operands, actions } = await load()
+      const simple: Record<string, { operands: string }> = { '': { operands } }
+      for (const [action, taking] of Object.entries(actions ?? simple)) {
+        const name = `${command} ${action}`.trim()
+        const count = taking.operands === '' ? 0 : taking.operands.split(' ').length
+        const taken = Array.from({ length: count }, () => 'taken')
+        const { code, stderr } = await cli.run([...name.split(' '), ...taken, 'surplus'])
+        assert.match(
+          stderr,
+          new RegExp(`^Error: Unexpected argument "surplus"\\. ${name} takes (no|one) `),
+          name,
+        )
+        assert.equal(code, 2, name)
+      }
+    })
+
+  it('shows the help of a command whatever else is typed', async () => {
+    const { code, stdout } = await cli.run(['keys', 'lits', 'x', 'y', '--help'])
+    assert.deepEqual([code, stdout.split('\n')[0]], [0, 'slipway keys [action] [name]'])
   })
 
   for (const [args, hint] of mistakes) {
