@@ -439,9 +439,17 @@ async function changePlan(
   error: unknown,
 ): Promise<ConflictResolution> {
   if (error instanceof MergeInstead) return { mode: 'merge' }
+  if (plan.create && plan.baseVersionId !== undefined && isAboutBase(error))
+    return { baseVersionId: undefined }
   const isConflict = isSlipwayError(error, 'VERSION_CONFLICT') && plan.baseVersionId !== undefined
   if (!isConflict || plan.mode === 'merge') throw error
   return resolveConflict(work, plan, files, error)
+}
+
+/** Of `--create`: the site of the remembered version does not exist, such as when its server was set up again. */
+function isAboutBase(error: unknown): boolean {
+  if (!isSlipwayError(error, 'VALIDATION_ERROR') || !Array.isArray(error.details)) return false
+  return (error.details as { field: string }[]).some(({ field }) => field === 'baseVersionId')
 }
 
 function publishFiles(

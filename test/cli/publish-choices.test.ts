@@ -196,6 +196,19 @@ describe('publish', () => {
     assert.match((await publish('--merge')).stderr, /: 2 added, 1 changed, 1 unchanged, in 0/)
   })
 
+  it('--site with --create creates a site again whose server was set up again, from a folder that knows it', async () => {
+    using fixture = start({ 'site/index.html': 'home' })
+    const { cli } = fixture
+    await fixture.signIn()
+    const server = cli.env.SLIPWAY_URL!
+    cli.siteMemory.remember(join(cli.cwd, 'site'), { server, slug: 'old-bakery', liveVersionId: 'of-before' })
+    const { code, stdout, stderr } = await cli.run(['publish', 'site', '--site', 'old-bakery', '--create'])
+    assert.deepEqual([code, slugOf(stdout)], [0, 'old-bakery'], stderr)
+    assert.equal(await fixture.status(stdout, '/index.html'), 200)
+    cli.write({ 'site/index.html': 'changed' })
+    assert.equal((await cli.run(['publish', 'site'])).code, 0)
+  })
+
   it('--site with --create creates the site of this name and then updates it, from any folder', async () => {
     using fixture = start({ 'site/index.html': 'home' })
     const { cli } = fixture
