@@ -23,10 +23,7 @@ import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
 import { BUNDLE_CONTENT_TYPE } from '../publish/signed-uploads.ts'
 import type { Services } from '../services.ts'
-import type { BuiltSite } from '../web/built-site.ts'
-import type { ClientDownload } from '../web/client-download.ts'
-import { notFoundPage, pages } from '../web/pages.ts'
-import type { StaticFile } from '../web/static-file.ts'
+import { notFoundPage, type PageOptions, pages } from '../web/pages.ts'
 import { admit, assertQuerySize } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, accountBodies, readJson, reserveBody } from './bodies.ts'
 import { cspReports } from './csp-reports.ts'
@@ -40,19 +37,16 @@ import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import { followRenames } from './sites.ts'
 import { statusPage } from './status-page.ts'
-import { answerUnknown, handleUnrouted, isSafe, knownMethods } from './unrouted.ts'
+import { answerUnknown, handleUnrouted, isSafe, knownMethods, type MethodLookup } from './unrouted.ts'
 import { unsubscribe } from './unsubscribe.ts'
 
-export interface ApiOptions extends Services {
+export interface ApiOptions extends Services, PageOptions {
   siteDomain: string
   version: string
   manifestBytes: number
   clientIp: (request: IncomingMessage) => string
   clientMemory: ClientMemory
   transferRates: TransferRates
-  builtSite: BuiltSite
-  clientDownload: ClientDownload
-  agentFiles: ReadonlyMap<string, StaticFile>
   /** Rejects while the database or the storage does not respond. */
   healthy: () => Promise<void>
   /** Rejects while the disk is too full for a publish. */
@@ -119,7 +113,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.register(reportPage, options)
   await app.register(statusPage, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
-  await app.register((api) => addRoutes(api, options, handle))
+  await app.register((api) => addRoutes(api, options, { handle, allowed }))
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage(options.pages)))
   await app.ready()
   return app
@@ -144,8 +138,12 @@ function readableUrl({ url: given = '/', method }: Pick<IncomingMessage, 'url' |
   }
 }
 
-/** `handle` handles a request to any route. */
-async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: RequestListener): Promise<void> {
+/** `handle` handles a request to any route, and `allowed` knows the methods of those outside the API. */
+async function addRoutes(
+  api: FastifyInstance,
+  options: ApiOptions,
+  { handle, allowed }: { handle: RequestListener; allowed: MethodLookup },
+): Promise<void> {
   parsers(api)
   sendBanner(api, options)
   admit(api, options)
@@ -166,7 +164,7 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   const describe = () => (document ??= openApiDocument(table, options))
   api.get('/api/openapi.json', { config: { charge: 'none', access: 'public' } }, describe)
   const known = table.filter(({ access }) => access !== 'admin')
-  handleUnrouted(api, [...known, { url: '/api/openapi.json', method: 'GET' }])
+  handleUnrouted(api, [...known, { url: '/api/openapi.json', method: 'GET' }], allowed)
 }
 
 function routeOptions(

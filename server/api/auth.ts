@@ -346,7 +346,7 @@ const SITE_HINT = `${ERROR_CODES.UNAUTHORIZED.hint} Claim an anonymous site with
 const ANONYMOUS_LIMIT_HINT = `${ERROR_CODES.RATE_LIMITED.hint} Signing in raises the limit: POST /api/auth/agent/request-code, or slipway login.`
 
 const EXPOSED =
-  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id, X-Slipway-Banner, Content-Disposition'
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id, X-Slipway-Banner, X-Slipway-Claim-Url, X-Slipway-Claim-Token, Location, Content-Disposition'
 
 function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, reset }: RateLimitStatus): void {
   reply

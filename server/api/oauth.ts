@@ -23,7 +23,7 @@ import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { readAuthorizationCookie } from './cookies.ts'
 import { RESOURCE_METADATA_PATH, RESOURCE_PATHS, unifyResources } from './mcp/resource.ts'
-import { preflight } from './unrouted.ts'
+import { answerPreflights } from './unrouted.ts'
 
 /** RFC 8414. */
 const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server'
@@ -86,7 +86,7 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
     ...documents.map(([url]) => [url, 'GET, HEAD'] as const),
     ...[registration, token, revocation, device].map((url) => [url, 'POST'] as const),
   ])
-    app.options(url, { config: open }, (_, reply) => preflight(reply, allow))
+    answerPreflights(app, url, () => allow)
 }
 
 /** RFC 9728, section 3.3: `resource` is the URL from which the path of the document follows. */

@@ -14,7 +14,7 @@ import { unknownEndpoint } from './errors.ts'
 const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, ${REVIEW_TOKEN_HEADER}, ${CLIENT_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
 
 /** The methods of a path, as `Allow` lists them; undefined for an unknown path. */
-type MethodLookup = (request: Pick<FastifyRequest, 'url'>) => string | undefined
+export type MethodLookup = (request: Pick<FastifyRequest, 'url'>) => string | undefined
 
 interface KnownRoute {
   url: string
@@ -25,9 +25,14 @@ const API_PREFIX_PATTERN = '/api/*'
 
 /**
  * 405 with `Allow` when the path is in the table, otherwise 404, both before a body is read; and preflights from any
- * origin. The table has no routes of administrators: strangers do not see them.
+ * origin, also for routes of the table outside the API, whose other methods `elsewhere` knows. The table has no routes
+ * of administrators: strangers do not see them.
  */
-export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[]): void {
+export function handleUnrouted(
+  app: FastifyInstance,
+  table: readonly KnownRoute[],
+  elsewhere: MethodLookup,
+): void {
   const allowed = allowedIn([...table, ...table.map(({ url }) => ({ url, method: 'OPTIONS' }))])
   const isKnown = (url: string) => allowed({ url }) !== undefined
   for (const method of http.METHODS) {
@@ -43,15 +48,13 @@ export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[
     },
     handler: () => undefined,
   })
-  app.options(API_PREFIX_PATTERN, {
-    config: { charge: 'none', access: 'public' },
-    onRequest: async (request, reply) => {
-      const allow = allowed(request)
-      if (allow === undefined) throw unknownEndpoint(request, isKnown)
-      return preflight(reply, allow)
-    },
-    handler: () => undefined,
+  answerPreflights(app, API_PREFIX_PATTERN, (request) => {
+    const allow = allowed(request)
+    if (allow === undefined) throw unknownEndpoint(request, isKnown)
+    return allow
   })
+  for (const { url, method } of table)
+    if (!url.startsWith('/api/')) answerPreflights(app, url, (request) => elsewhere(request) ?? method)
 }
 
 /** The methods of the routes that are added to `app` after this call, except those of the API. */
@@ -128,12 +131,24 @@ export function methodError(
   return new ApiError('METHOD_NOT_ALLOWED', sentence, { hint })
 }
 
-export async function preflight(reply: FastifyReply, allow: string): Promise<FastifyReply> {
-  return reply
-    .code(204)
-    .header('Allow', allow)
-    .header('Access-Control-Allow-Methods', allow)
-    .header('Access-Control-Allow-Headers', ALLOWED_HEADERS)
-    .header('Access-Control-Max-Age', 86_400)
-    .send()
+/** Lets pages of any origin send requests, before a body is read. */
+export function answerPreflights(
+  app: FastifyInstance,
+  url: string,
+  allowed: (request: FastifyRequest) => string,
+): void {
+  app.options(url, {
+    config: { charge: 'none', access: 'public' },
+    onRequest: async (request, reply) => {
+      const allow = allowed(request)
+      return reply
+        .code(204)
+        .header('Allow', allow)
+        .header('Access-Control-Allow-Methods', allow)
+        .header('Access-Control-Allow-Headers', ALLOWED_HEADERS)
+        .header('Access-Control-Max-Age', 86_400)
+        .send()
+    },
+    handler: () => undefined,
+  })
 }

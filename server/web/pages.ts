@@ -38,7 +38,7 @@ export const PUBLISH_HINT = 'To publish, send POST /api/v1/publish, or PUT / wit
 /** Of responses that differ by the accepted type. */
 const NEGOTIATED = { Vary: 'Accept, Accept-Encoding' }
 
-interface PageOptions {
+export interface PageOptions {
   builtSite: BuiltSite
   clientDownload: ClientDownload
   agentFiles: ReadonlyMap<string, StaticFile>

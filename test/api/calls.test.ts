@@ -131,14 +131,15 @@ test('the document lists the refusals of an account without the right where a ca
   }
 })
 
-test('pages of every origin may send each call with a key', async () => {
+test('pages of every origin may send each call with a key, and publish by a direct upload', async () => {
   const headers = { origin: 'https://elsewhere.test', 'access-control-request-headers': 'authorization' }
   for (const { route, access } of Object.values(CALLS)) {
     const [method, path] = route.split(' ') as [string, string]
-    if (access === 'admin' || !path.startsWith('/api/')) continue
+    if (access === 'admin') continue
     const preflight = { ...headers, 'access-control-request-method': method }
     const answer = await api.request('OPTIONS', path.replace(/\{\w+\}/g, 'x'), { headers: preflight })
     assert.equal(answer.status, 204, route)
+    assert.equal(answer.headers['access-control-allow-origin'], '*', route)
     assert.ok(answer.headers['access-control-allow-methods']!.split(', ').includes(method), route)
     const allowed = answer.headers['access-control-allow-headers']!
     assert.match(allowed, /authorization.*content-type/i)

@@ -78,13 +78,16 @@ const refusals: [method: string, target: string, status: number, allow: string |
   ['QUERY', '/stuff', 404, undefined],
   ['POST', '/api', 405, 'GET, HEAD'],
   ['POST', '/faviconXsvg', 404, undefined],
-  ['POST', '/', 405, 'GET, HEAD, PUT'],
+  ['POST', '/', 405, 'GET, HEAD, PUT, OPTIONS'],
   ['DELETE', '/docs', 405, 'GET, HEAD'],
   ['PATCH', '/favicon.svg', 405, 'GET, HEAD'],
   ['POST', '/health?x', 405, 'GET, HEAD'],
   ['POST', '/assets/a.js', 405, 'GET, HEAD'],
   ['PUT', '/_reports/csp', 405, 'POST'],
-  ['OPTIONS', '/', 405, 'GET, HEAD, PUT'],
+  ['OPTIONS', '/', 204, 'GET, HEAD, PUT, OPTIONS'],
+  ['OPTIONS', '/site.zip', 204, 'PUT'],
+  ['OPTIONS', '/health', 204, 'GET, HEAD'],
+  ['OPTIONS', '/assets/a.js', 405, 'GET, HEAD'],
 ]
 
 test('a request that cannot succeed is answered before its body arrives', async () => {

@@ -9,7 +9,7 @@ import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import { charge, recognizeForeignPages } from '../auth.ts'
 import { reportError } from '../errors.ts'
-import { methodError, preflight } from '../unrouted.ts'
+import { answerPreflights, methodError } from '../unrouted.ts'
 import { withToolHint } from './internal-client.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH, resourceMetadataUrl } from './resource.ts'
 import { MAX_INLINE_BYTES } from './tool.ts'
@@ -56,9 +56,7 @@ export async function mcp(app: FastifyInstance, options: McpOptions): Promise<vo
     const route = { ...hooks, config: { ...config, auth } } as const
     for (const url of [path, `${path}/`]) {
       app.route({ ...route, method: 'POST', url, bodyLimit: MAX_BODY_BYTES, handler })
-      app.options(url, { config: { charge: 'none', access: 'public' } }, (_, reply) =>
-        preflight(reply, 'POST'),
-      )
+      answerPreflights(app, url, () => 'POST')
       const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
         throw methodError(request, reply, 'POST')
       }
