@@ -51,7 +51,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     })
   }
 
-  /** Collaborators may remove themselves. Ends their review links, trusts and keys of this site alone. NOT_FOUND. */
+  /** Collaborators may remove themselves. Ends their review links and trusts, and their access by keys. NOT_FOUND. */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.parts
     const email = readEmail(typed)

@@ -150,7 +150,7 @@ describe('a key of one site', () => {
     await expectFailure(api.client(apiKey).delete(own.slug), 'OWNER_REQUIRED')
     await owner.client.removeCollaborator(own.slug, stranger.email)
     await expectFailure(api.client(apiKey).details(own.slug), 'UNAUTHORIZED')
-    await expectFailure(api.client(both.apiKey).details(own.slug), 'NOT_FOUND')
+    await expectFailure(api.client(both.apiKey).details(own.slug), 'INSUFFICIENT_SCOPE')
     for (const client of [api.client(both.apiKey), stranger.client])
       assert.equal((await client.details(theirs)).slug, theirs)
   })
@@ -190,6 +190,26 @@ describe('the list of keys', () => {
     await client.delete(one, { permanent: true })
     assert.deepEqual(await names(), ['all', 'both', 'other'])
     assert.deepEqual((await colleague.client.keys()).keys, [], 'of a collaborator')
+  })
+
+  test('no longer names a site in keys for several when its collaborator was removed, also after a rename', async () => {
+    const colleague = await api.account()
+    const others = [await api.publish(colleague.client, home), await api.publish(colleague.client, home)]
+    const { slug } = await api.publish(owner.client, home)
+    await owner.client.addCollaborator(slug, colleague.email)
+    const [one, other] = others.map((site) => site.slug) as [string, string]
+    const orders = { first: [slug, one, other], middle: [one, slug, other], last: [one, slug], none: [one] }
+    for (const [name, sites] of Object.entries(orders))
+      await colleague.client.createKey({ name, scope: 'read', sites })
+    const stays = await keyWith({ scope: 'read', sites: [slug, own.slug] })
+    await owner.client.removeCollaborator(slug, colleague.email)
+    await owner.client.renameSite(slug, 'not-for-everyone')
+    const { keys } = await colleague.client.keys()
+    assert.deepEqual(Object.fromEntries(keys.map(({ name, sites }) => [name, sites])), {
+      ...{ first: [one, other], middle: [one, other], last: [one], none: [one] },
+    })
+    const found = (await owner.client.keys()).keys.find(({ id }) => id === stays.id)
+    assert.deepEqual(found?.sites, ['not-for-everyone', own.slug], 'of the owner')
   })
 
   test('shows names, permissions and the last use, and never the key', async () => {

@@ -87,11 +87,16 @@ export class KeyQueries extends QueryGroup {
     )
   }
 
-  /** Those that are limited to this site alone. */
+  /** Those that are limited to this site alone; those that are limited to several lose it. */
   async deleteOfSite(accountId: string, site: string): Promise<void> {
-    await this.#rows.remove((all) =>
-      all.where('account_id', '=', accountId).where('sites', '=', JSON.stringify([site])),
-    )
+    const name = JSON.stringify(site)
+    await this.#rows.remove((all) => all.where('account_id', '=', accountId).where('sites', '=', `[${name}]`))
+    await this.db
+      .updateTable('named_keys')
+      .set({ sites: sql<string>`replace(replace(sites, ${`,${name}`}, ''), ${`${name},`}, '')` })
+      .where('account_id', '=', accountId)
+      .where('sites', 'like', `%${name}%`)
+      .execute()
   }
 
   async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
