@@ -37,7 +37,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
     )
   })
   return (
-    <Dialog title="Create named key" onClose={onClose} stays={create.busy}>
+    <Dialog title="Create named key" onClose={onClose} busy={create.busy}>
       <form
         class="stack"
         onSubmit={(event) => {

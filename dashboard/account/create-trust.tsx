@@ -52,7 +52,7 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   const isComplete = Boolean(wanted.repository && wanted.site && (jobs.name.trim() || jobs.pullRequests))
   const create = useAction(async () => onCreated(await slipway.createTrust({ ...wanted, ...toRules(jobs) })))
   return (
-    <Dialog title="Trust a repository" onClose={onClose} stays={create.busy}>
+    <Dialog title="Trust a repository" onClose={onClose} busy={create.busy}>
       <form
         class="stack"
         onSubmit={(event) => {

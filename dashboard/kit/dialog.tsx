@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { Action } from '../api/action.ts'
 import { Button } from './button.tsx'
-import { TextField } from './field.tsx'
+import { FieldsKept, TextField } from './field.tsx'
 import { ErrorNotice } from './notice.tsx'
 
 interface DialogProps {
@@ -13,6 +13,8 @@ interface DialogProps {
   class?: string
   /** Called when it closes in any way. */
   onClose: () => void
+  /** Whether its request runs: it cannot be closed, and its fields keep what they show. */
+  busy?: boolean
   /** Whether it cannot be closed now. */
   stays?: boolean
   /** Called when the user tries to close it while it stays. */
@@ -25,7 +27,8 @@ export function Dialog({
   title,
   isTitleHidden = false,
   onClose,
-  stays = false,
+  busy = false,
+  stays = busy,
   onStay,
   children,
   ...rest
@@ -69,7 +72,7 @@ export function Dialog({
         <h2 id={id} class={isTitleHidden ? 'visually-hidden' : undefined}>
           {title}
         </h2>
-        {children}
+        <FieldsKept.Provider value={busy}>{children}</FieldsKept.Provider>
       </div>
     </dialog>
   )
@@ -110,7 +113,7 @@ export function Confirm({
     onClose()
   }
   return (
-    <Dialog title={title} onClose={close} stays={action.busy}>
+    <Dialog title={title} onClose={close} busy={action.busy}>
       <form
         class="stack"
         onSubmit={(event) => {

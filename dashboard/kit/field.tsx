@@ -1,6 +1,9 @@
-import type { ComponentChildren, Ref } from 'preact'
-import { useId } from 'preact/hooks'
+import { type ComponentChildren, createContext, type Ref } from 'preact'
+import { useContext, useId } from 'preact/hooks'
 import { Icon } from './icon.tsx'
+
+/** Whether the fields keep what they show: their request runs, and they go with its success. */
+export const FieldsKept = createContext(false)
 
 interface FieldLabel {
   label: string
@@ -48,6 +51,7 @@ export function TextField({
       type={type as 'text'}
       ref={box ?? null}
       value={value}
+      readOnly={useContext(FieldsKept)}
       spellcheck={false}
       onInput={({ currentTarget }) => onWrite(currentTarget.value)}
       {...described(id, hint, error)}
@@ -82,6 +86,7 @@ export function TextArea({ label, hint, error, box, value, onWrite, ...rest }: T
         ref={box ?? null}
         rows={3}
         value={value}
+        readOnly={useContext(FieldsKept)}
         onInput={({ currentTarget }) => onWrite(currentTarget.value)}
         {...described(id, hint, error)}
         {...rest}
@@ -105,6 +110,7 @@ export function Choice({ label, hint, error, value, onChoose, choices }: ChoiceP
         <select
           id={id}
           value={value}
+          disabled={useContext(FieldsKept)}
           onChange={({ currentTarget }) => onChoose(currentTarget.value)}
           {...described(id, hint, error)}
         >
@@ -132,8 +138,10 @@ interface SwitchProps {
  * A switch, which shows `on` whatever the browser would do on its own: it reports what the user wants, and moves when its
  * owner agrees. While it is busy it keeps focus and ignores clicks.
  */
-export function Switch({ label, hint, on, busy = false, onSwitch }: SwitchProps) {
+export function Switch({ label, hint, on, onSwitch, ...rest }: SwitchProps) {
   const id = useId()
+  const isKept = useContext(FieldsKept)
+  const busy = rest.busy || isKept
   return (
     <div class="switch">
       <button

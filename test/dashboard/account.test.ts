@@ -87,6 +87,24 @@ describe('the account page', requiresBrowser, () => {
     await assert.rejects(client.me(), { code: 'UNAUTHORIZED' })
   })
 
+  test('lets nothing be typed into a dialog that its running request would close', async () => {
+    const { promise: held, resolve: resume } = Promise.withResolvers<void>()
+    await page.route('**/api/v1/me/keys', (route) => held.then(() => route.abort()), { times: 1 })
+    await button('Create named key').click()
+    const [name, permission] = [dialog().getByLabel('Name'), dialog().getByLabel('Permission')]
+    await name.fill('CI')
+    await name.press('Enter')
+    await dialog().locator('[aria-busy=true]').waitFor()
+    await name.pressSequentially(' of bakery')
+    assert.equal(await name.inputValue(), 'CI')
+    assert.ok(await permission.isDisabled())
+    resume()
+    await dialog().getByRole('alert').waitFor()
+    await name.pressSequentially(' of bakery')
+    assert.deepEqual([await name.inputValue(), await permission.isDisabled()], ['CI of bakery', false])
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+  })
+
   test('trusts repositories with the jobs that can publish, lists them, and removes them', async () => {
     await page.getByText('No trusted repositories yet.').waitFor()
     await button('Trust repository').click()
