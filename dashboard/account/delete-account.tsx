@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Me } from '../../protocol/api/account.schema.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
@@ -15,10 +16,10 @@ export function DeleteAccount({ me }: { me: Me }) {
   const { route } = useLocation()
   const [isConfirming, setConfirming] = useState(false)
   const deleteAccount = useAction(async () => {
-    await slipway.deleteAccount(me.email)
+    const result = await slipway.deleteAccount(me.email).then(() => 'Account deleted.', describeClosed)
     route('/')
     rememberSignedIn(null)
-    showToast('Account deleted.')
+    showToast(result)
   })
   return (
     <Panel
@@ -49,6 +50,13 @@ export function DeleteAccount({ me }: { me: Me }) {
       )}
     </Panel>
   )
+}
+
+/** An account is closed before its data is deleted, which continues after an error. */
+function describeClosed(error: unknown): string {
+  if (isSlipwayError(error, 'UNAVAILABLE') && (error.details as { closed?: true } | undefined)?.closed)
+    return error.message
+  throw error
 }
 
 function describeLosses({ usage }: Me): string[] {

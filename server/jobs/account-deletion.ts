@@ -59,7 +59,7 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       await this.#deleteInSteps(account.id, store)
     } catch (cause) {
       const sentence = 'The account is closed. The rest of its data will be deleted within minutes.'
-      throw new ApiError('UNAVAILABLE', sentence, { cause, retryAfterSeconds: 60 })
+      throw new ApiError('UNAVAILABLE', sentence, { cause, retryAfterSeconds: 60, details: { closed: true } })
     }
     return { email: account.email, deleted: true }
   }

@@ -147,7 +147,9 @@ describe('a deletion that a power failure interrupts', () => {
       },
     }
     const deletion = new AccountDeletion({ store, clock: () => api.clock.now })
-    await assert.rejects(deletion.deleteAccount(row, account.email), /is closed.* will be deleted/)
+    await assert.rejects(deletion.deleteAccount(row, account.email), {
+      ...{ message: /is closed.* will be deleted/, details: { closed: true } },
+    })
   }
 
   for (const when of ['before', 'after'])

@@ -239,6 +239,25 @@ describe('an account', requiresBrowser, () => {
   })
 })
 
+test(
+  'the page of an account that is closed, but not deleted completely, says so and nothing else',
+  requiresBrowser,
+  async () => {
+    const { page, owner } = await web.asOwner()
+    const error = 'The account is closed. The rest of its data will be deleted within minutes.'
+    const json = { error, code: 'UNAVAILABLE', status: 503, details: { closed: true } }
+    await page.goto(web.url('/account'))
+    await page.getByRole('button', { name: 'Delete account' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type your email address to confirm').fill(owner.email)
+    await page.route('**/api/v1/me', (route) => route.fulfill({ status: 503, json }), { times: 1 })
+    await dialog.getByRole('button', { name: 'Delete account' }).click()
+    await page.getByRole('status').getByText(error).waitFor()
+    await page.waitForURL(web.url('/'))
+    assert.equal(await page.getByText('Nothing was lost').count(), 0)
+  },
+)
+
 async function publish({ client }: Owner): Promise<string> {
   return (await client.publish({ files: toFiles({ 'index.html': '<h1>Hello</h1>' }) })).slug
 }
