@@ -48,7 +48,7 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
             <StatusBadge site={site} />
             {site.openThreads > 0 && (
               <a href={`/sites/${slug}/review?preview=${site.openReview}`}>
-                {pluralize(site.openThreads, 'open comment')}
+                {pluralize(site.openThreads, 'unresolved comment')}
               </a>
             )}
             {site.hasPassword && (

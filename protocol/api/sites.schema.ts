@@ -87,8 +87,8 @@ const siteSummary = named(
       imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
       fileCount: integer('Files'),
       totalBytes: integer('Bytes'),
-      openThreads: integer('Open threads of its reviews'),
-      openReview: nullable(text('A preview with open threads; empty: the live version; null: none')),
+      openThreads: integer('Threads of its reviews that are not resolved, also outdated ones'),
+      openReview: nullable(text('A preview with such threads; empty: the live version; null: none')),
     },
     {
       ...sharedFields,

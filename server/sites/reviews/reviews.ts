@@ -183,7 +183,7 @@ export class Reviews extends Component<ReviewParts> {
     return { id, revoked: true }
   }
 
-  /** QUOTA_EXCEEDED beyond 500 open threads; the oldest resolved one makes room. */
+  /** QUOTA_EXCEEDED beyond 500 unresolved threads; the oldest resolved one makes room. */
   async createThread(
     caller: ReviewCaller,
     subject: ReviewSubject,
@@ -407,8 +407,8 @@ async function makeRoom(
     if (!oldest)
       throw exceeded(
         hasThreads
-          ? `The open threads of a review can have at most ${formatNumber(MAX_CHARACTERS)} characters, with names and places`
-          : `A review can have at most ${MAX_THREADS} open threads`,
+          ? `The unresolved threads of a review can have at most ${formatNumber(MAX_CHARACTERS)} characters, with names and places`
+          : `A review can have at most ${MAX_THREADS} unresolved threads`,
         'Resolve threads that are done.',
       )
     await tx.rows.remove('review_threads', { id: oldest.id })

@@ -83,7 +83,7 @@ export class ReviewQueries extends QueryGroup {
     })
   }
 
-  /** Open threads of all subjects of each of these sites, and the first of these subjects; sites without any are absent. */
+  /** Unresolved threads of all subjects of each of these sites, and the first of these subjects; sites without any are absent. */
   async openThreads(
     slugs: readonly string[],
   ): Promise<ReadonlyMap<string, { threads: number; previewName: string }>> {
