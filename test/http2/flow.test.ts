@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import { after, before, beforeEach, describe, mock, test } from 'node:test'
 import { CODE, FLAG, settingsFrame, TYPE } from '../../packages/http-server/http2/frame.ts'
 import { overloaded } from '../../server/lib/semaphore.ts'
@@ -19,6 +21,13 @@ import {
 } from './raw-client.ts'
 
 const BIG = noise(2_000_000)
+
+/** Of `node:http2`. */
+const STREAM_CREATED = 'http2.server.stream.created'
+
+interface CreatedStream {
+  stream: ServerHttp2Stream
+}
 
 for (const engine of ENGINE_NAMES)
   describe(`with the engine ${engine}`, () => {
@@ -332,12 +341,19 @@ for (const engine of ENGINE_NAMES)
         await client.closed
       })
 
-      testOwn('is none while its request waits for the service', async () => {
+      test('is none while its request waits for the service', async (t) => {
+        const streams: ServerHttp2Stream[] = []
+        const record = (created: unknown) => void streams.push((created as CreatedStream).stream)
+        subscribe(STREAM_CREATED, record)
+        t.after(() => unsubscribe(STREAM_CREATED, record))
         const begun = Promise.withResolvers<ServerResponse>()
         serve = (_request, response) => begun.resolve(response)
         const client = await openClient(upload(1), frame(TYPE.data, FLAG.endStream, 1, 'a'))
         const response = await begun.promise
         await passSeconds(client, 150)
+        // The clock of streams of Node cannot be advanced.
+        for (const stream of streams) stream.emit('timeout')
+        assert.equal(streams.length, engine === 'node' ? 1 : 0)
         response.end('served')
         await client.ended(1)
       })
