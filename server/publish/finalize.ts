@@ -100,7 +100,7 @@ interface FinalizableVersion {
 }
 
 /** A manifest with durable bytes only, and its parsed rules. */
-interface PromotedFiles {
+interface PreparedFiles {
   files: readonly ManifestFile[]
   change: Pick<Version, 'state' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
   arrived: readonly Arrival[]
@@ -151,7 +151,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     const key = identify(call)
     const chargeOnce = shareResult(charge, { lifetimeMs: Infinity })
     const found = await this.#read(call).catch(async (error: unknown) => {
-      await chargeOnce()
+      if (isRefusal(error)) await chargeOnce()
       throw error
     })
     const { version } = found
@@ -203,10 +203,10 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
     const { store, quotas, publishQueue, names, addresses, blobReader, log } = this.parts
     const found = known ?? (await this.#read(call))
-    const promoted = found.version.state === 'pending' ? await this.#promote(found, call) : undefined
+    const prepared = found.version.state === 'pending' ? await this.#prepare(found, call) : undefined
     const commitTo = (slug: string) =>
       quotas.write(store, { site: slug }, async (tx) =>
-        this.#commit(tx, await this.#admit(tx, { ...call, slug }, found.version), call.request, promoted),
+        this.#commit(tx, await this.#admit(tx, { ...call, slug }, found.version), call.request, prepared),
       )
     const outcome = await publishQueue.run(call.caller, 'finalize', () =>
       withCurrentName(store, call.slug, commitTo),
@@ -256,10 +256,10 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   }
 
   /** UPLOADS_MISSING when some bytes are absent or differ from the manifest. */
-  async #promote(found: UploadedVersion, call: FinalizeCall): Promise<PromotedFiles> {
+  async #prepare(found: UploadedVersion, call: FinalizeCall): Promise<PreparedFiles> {
     const { store, blobReader } = this.parts
     const { site, version, arrivals: recorded } = found
-    // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
+    // Checked first: durable bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
     const arrived = recorded.filter(({ fileNumber, size, hash }) => {
@@ -287,7 +287,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     { site, version: { files } }: FinalizableVersion,
     whole: (ManifestFile & { hash: string })[],
     { reader, caller, request: { allowSecrets = [] } }: FinalizeCall & { reader: BlobReader },
-  ): Promise<Omit<PromotedFiles, 'arrived'>> {
+  ): Promise<Omit<PreparedFiles, 'arrived'>> {
     const { store, blocklist, contentScan, secretScan } = this.parts
     await blocklist.assertFiles(whole)
     const source = { reader, publisher: shareKey(caller) }
@@ -338,7 +338,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     tx: WriteTransaction,
     found: FinalizableVersion,
     { live = true, ifChanged = false }: FinalizeRequest,
-    promoted: PromotedFiles | undefined,
+    prepared: PreparedFiles | undefined,
   ): Promise<FinalizeOutcome> {
     const { site, version } = found
     const { id } = version
@@ -350,7 +350,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     if (version.state === 'ready' && (!live || name !== null)) return { ...outcome, replayed: true }
     await this.#assertBase(tx, { site, version })
     const now = this.parts.clock()
-    const own = version.state === 'pending' ? promoted : undefined
+    const own = version.state === 'pending' ? prepared : undefined
     const unchanged = ifChanged ? await dropIfUnchanged(tx, found, own, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
@@ -359,13 +359,13 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
     }
     const replaced = name === null ? undefined : await tx.versions.findPreview(site.slug, name)
-    const ready = version.state === 'pending' ? await makeReady(tx, found, promoted!) : undefined
+    const ready = version.state === 'pending' ? await makeReady(tx, found, prepared!) : undefined
     const countIfChanged = async () =>
       ready?.change.rules || ready?.change.files ? countRecord(tx, site, id) : 0
     const before = await countIfChanged()
     const change = { ...ready?.change, ...(name === null ? {} : renewedPreview(version, now)) }
-    if (ready) outcome.version = { ...version, ...change, files: promoted!.files }
-    const allowedSecrets = new Set([...site.allowedSecrets, ...(promoted?.allowedSecrets ?? [])])
+    if (ready) outcome.version = { ...version, ...change, files: prepared!.files }
+    const allowedSecrets = new Set([...site.allowedSecrets, ...(prepared?.allowedSecrets ?? [])])
     if (allowedSecrets.size > site.allowedSecrets.length)
       await tx.sites.update(site.slug, { allowedSecrets: [...allowedSecrets].slice(-MAX_ALLOWED_SECRETS) })
     if (!live || name !== null) {
@@ -471,7 +471,7 @@ function assertComplete(files: readonly StoredFile[], numbers: readonly number[]
 async function makeReady(
   tx: WriteTransaction,
   { site, version }: FinalizableVersion,
-  { files, change, arrived }: PromotedFiles,
+  { files, change, arrived }: PreparedFiles,
 ): Promise<{ change: Partial<Version>; newBytes: number }> {
   const added = await takeUploads(tx, version, { files, arrived })
   const isDeclared =
@@ -484,7 +484,7 @@ async function makeReady(
 async function takeUploads(
   tx: WriteTransaction,
   version: Version,
-  { files, arrived }: Pick<PromotedFiles, 'files' | 'arrived'>,
+  { files, arrived }: Pick<PreparedFiles, 'files' | 'arrived'>,
 ): Promise<StoredBlob[]> {
   const recorded = await tx.versions.takeArrivals(version.id)
   const durable = new Set(arrived.map(({ object }) => object))
@@ -537,14 +537,14 @@ async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promi
 async function dropIfUnchanged(
   tx: WriteTransaction,
   { site, version }: FinalizableVersion,
-  promoted: PromotedFiles | undefined,
+  prepared: PreparedFiles | undefined,
   now: number,
 ): Promise<Version | undefined> {
   const current = await findCurrent(tx, site, version, now)
   // Rules are parsed from files of the version, so equal files have equal rules.
-  const { contentHash } = promoted?.change ?? version
+  const { contentHash } = prepared?.change ?? version
   if (contentHash === null || current?.contentHash !== contentHash) return undefined
-  if (promoted && promoted.arrived.length > 0) await takeUploads(tx, version, promoted)
+  if (prepared && prepared.arrived.length > 0) await takeUploads(tx, version, prepared)
   await deleteVersions(tx, site.slug, { ids: [version.id], now, effect: 'outdated' })
   // The live version may also be a preview, of which the caller knows nothing.
   if (version.previewName === null) return { ...current, previewName: null, previewUntil: null }

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { beforeEach, describe, test } from 'node:test'
 import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import type { Store } from '../../server/store/store.ts'
 import { pluck } from '../support/pluck.ts'
+import { WatchedStore } from '../support/watched-store.ts'
 import { Api, type ApiRequest, HOUR_MS, MINUTE_MS, startApi, toTarget } from './api.ts'
 import { type ApiResponse, readRemaining } from './api-response.ts'
 import { make, TYPES } from './archive-requests.ts'
@@ -521,14 +524,14 @@ test('a page of another origin does not use up the sign-in requests of the netwo
 // One finalize of a version runs at a time, and only one that completes a publish is free (contract, "Rates").
 
 /** Creates a site from an address, with one file to upload. */
-async function created(address: string) {
-  const { slug, siteUrl, upload } = (await publishFrom(api, address)).json as CreateResponse
+async function created(address: string, at = api) {
+  const { slug, siteUrl, upload } = (await publishFrom(at, address)).json as CreateResponse
   const finalize = (body: object = {}): Promise<ApiResponse> =>
-    api.request('POST', `/api/v1/publish/${slug}/finalize`, {
+    at.request('POST', `/api/v1/publish/${slug}/finalize`, {
       headers: { 'x-forwarded-for': address },
       json: { versionId: upload.versionId, ...body },
     })
-  const put = () => api.anonymous.upload(upload.uploads[0]!, Buffer.from('hello'))
+  const put = () => at.anonymous.upload(upload.uploads[0]!, Buffer.from('hello'))
   return { siteUrl, finalize, put }
 }
 
@@ -554,6 +557,23 @@ test('a finalize that changes nothing is charged when files are missing, from th
   await put()
   nextHour(api)
   assert.equal((await finalize()).status, 200)
+})
+
+test('a finalize that the server cannot complete is free', async () => {
+  let watched!: WatchedStore
+  const wrapStore = (real: Store) => {
+    watched = new WatchedStore(real)
+    return watched.watched
+  }
+  await using own = await Api.start(RATES, { wrapStore })
+  const { finalize } = await created(newAddress(), own)
+  watched.delayRead = async (query) => {
+    if (query === 'versions.listArrivals')
+      throw new ApiError('UNAVAILABLE', 'The store is unavailable', { retryAfterSeconds: 1 })
+  }
+  for (let round = 0; round < 5; round++) assert.equal((await finalize()).json.code, 'UNAVAILABLE')
+  watched.delayRead = () => undefined
+  assert.equal(readRemaining(await finalize()), 4)
 })
 
 describe('100 requests of a network at the same time that count towards no limit', () => {
