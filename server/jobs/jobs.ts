@@ -115,8 +115,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   },
   'old-versions': {
     intervalSeconds: HOUR_SECONDS,
-    description:
-      'deletes versions and drafts beyond the retention limits, previews that have ended, and files that left their site more than an hour ago',
+    description: 'deletes versions and drafts beyond their limits, ended previews and former files',
     run: pruneVersions,
   },
   uploads: {
@@ -165,8 +164,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   },
   figures: {
     intervalSeconds: 600,
-    description:
-      'counts what sites, accounts and domains use, for administrators, and deletes counts of activity after 90 days',
+    description: 'counts sites, accounts and domains; deletes activity after 90 days',
     run: async ({ store }) => (await countFigures(store)) + (await pruneActivity(store)),
   },
   programs: {
@@ -183,7 +181,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   },
   'slow-domains': {
     intervalSeconds: 5,
-    description: 'checks the DNS records of domains whose name servers respond slowly',
+    description: 'checks the DNS records of domains with slow name servers',
     runsOnAllNodes: true,
     run: ({ domains }) => domains.verifyDue({ slow: true }),
   },
@@ -205,7 +203,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   },
   'visit-counts': {
     intervalSeconds: DAY_SECONDS,
-    description: 'deletes counts of rarely requested names of past days, and visit counts of deleted sites',
+    description: 'deletes counts of rarely requested names, and those of deleted sites',
     run: truncateVisits,
   },
   usage: {
@@ -230,8 +228,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   },
   emails: {
     intervalSeconds: 60,
-    description:
-      'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites, invitations and actions of the operator',
+    description: 'sends emails about sites, domains, certificates, sign-ins, invitations and moderation',
     run: ({ notices, store }) => notices.run(store),
   },
   certificates: {

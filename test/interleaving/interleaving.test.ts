@@ -65,7 +65,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   ],
   'the lease of due domains, and their next check after an error': [
     'server/domains/verifier.ts #postpone',
-    'server/domains/verifier.ts #verifyPieces',
+    'server/domains/verifier.ts verifyDue',
   ],
   'a wrapper that passes the writes of others on': [
     'server/operations/telemetry/observe-engines.ts observeStore',
