@@ -107,17 +107,15 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const { log, clock: testClock, deadlines = DEADLINES, recorder } = options
   const parts = collectParts(config, baseUrl, backends, options)
   const { store, clock, secret } = parts
+  /** Reads of an admitted publish wait longer for a connection than those of others, instead of being refused. */
   const publishing = {
     ...parts,
     store: { ...store, read: store.patient },
     blobReader: new BlobReader(parts.blobs, store.patient.blobs),
   }
   const injectedDocuments = new InjectedDocuments({ blobs: parts.blobReader, budget: parts.budget })
-  const markdownPages = new MarkdownPages({
-    ...parts,
-    blobs: parts.blobReader,
-    timeoutMs: deadlines.markdown,
-  })
+  const reading = { blobs: parts.blobReader, timeoutMs: deadlines.markdown }
+  const markdownPages = new MarkdownPages({ ...parts, ...reading })
   const precompressor = new Precompressor({ ...parts, injectedDocuments })
   const { reservedNames, siteDomain, proxyHost } = config
   const hosts = [new URL(baseUrl).hostname, siteDomain, proxyHost]
