@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { replaceBlock, summary } from '../bench/page.ts'
+import { mustHaveValue } from '../client/cli/command.ts'
 import { COMMANDS } from '../client/cli/command-line.ts'
 import { ADMIN_VIEWS } from '../dashboard/admin/views.ts'
 import { search } from '../dashboard/docs/search.ts'
@@ -107,6 +108,14 @@ test('docs/http.md names each field that a publish can set', () => {
   const [, options] = guide('http').split('\n## Options\n')
   const sentence = options!.slice(0, options!.indexOf('which rejects'))
   for (const field of METADATA_FIELDS) assert.ok(sentence.includes(`\`${field}\``), field)
+})
+
+test('docs/command.md names the options whose value can be empty, and no other', async () => {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+  const options = commands.flatMap((command) => Object.entries(command.options))
+  const names = new Set(options.filter(([, option]) => !mustHaveValue(option)).map(([name]) => `--${name}`))
+  const [, sentence] = /is\s+invalid: only\s([^.]*?)\scan be empty/.exec(guide('command'))!
+  assert.deepEqual([...sentence!.matchAll(/--[a-z-]+/g)].flat().toSorted(), [...names].toSorted())
 })
 
 test('docs/review.md has the limits of a review', () => {

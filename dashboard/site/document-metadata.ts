@@ -12,7 +12,7 @@ export interface DocumentMetadata {
   image: string | null
 }
 
-export const NO_METADATA: DocumentMetadata = { title: null, description: null, image: null }
+export const EMPTY_METADATA: DocumentMetadata = { title: null, description: null, image: null }
 
 /** The root document of a site. */
 const ROOT = 'index.html'

@@ -2,7 +2,7 @@ import { formatNumber } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { TextArea, TextField } from '../kit/field.tsx'
 import { Panel } from '../kit/panel.tsx'
-import { hasRootDocument, NO_METADATA, readDocumentMetadata } from './document-metadata.ts'
+import { EMPTY_METADATA, hasRootDocument, readDocumentMetadata } from './document-metadata.ts'
 import { Card } from './settings-card.tsx'
 import { PictureChoice } from './settings-picture.tsx'
 import { countRemainingCharacters, MAX_LENGTHS, type SettingsProps } from './use-settings.ts'
@@ -18,7 +18,7 @@ export function LinkPreview({ site, settings, onPublished }: LinkPreviewProps) {
   const { slug, currentVersionId } = site
   const document =
     hasRootDocument(site) && currentVersionId ? `site/${slug}/document/${currentVersionId}` : undefined
-  const own = useResource(document, () => readDocumentMetadata(slug)).value ?? NO_METADATA
+  const own = useResource(document, () => readDocumentMetadata(slug)).value ?? EMPTY_METADATA
   return (
     <Panel
       title="Link preview"

@@ -140,12 +140,20 @@ describe('each field that a publisher sets', () => {
     return ({ ...details, ...viewer, ttlSeconds } as Record<string, unknown>)[field]
   }
 
-  test('is returned however it is sent, and cleared by deletion', async () => {
+  test('is returned however it is sent, copied with the site, and cleared by deletion', async () => {
     const { store } = await api.operator()
     for (const field of METADATA_FIELDS)
       for (const [way, publish] of Object.entries(ways)) {
         const slug = await publish(field, FIELDS[field])
         assert.equal(await read(slug, field), FIELDS[field], `${field} by ${way}`)
+        if (way === Object.keys(ways)[0]) {
+          const copied = field === 'ttlSeconds' ? null : FIELDS[field]
+          assert.equal(
+            await read((await owner.client.duplicate(slug)).slug, field),
+            copied,
+            `${field} of a copy`,
+          )
+        }
         await owner.client.delete(slug, { permanent: true })
         const row: Record<string, unknown> = (await store.read.sites.find(slug))!
         assert.notEqual(row[field], FIELDS[field], `${field} after deletion`)

@@ -79,8 +79,7 @@ export const SITE_TOOLS: Tools = {
   },
   set_metadata: {
     title: 'Change the settings of a site',
-    description:
-      'Changes title, description, image, password, expiry or routing of a site. What is left out stays; null removes a value.',
+    description: 'Changes the fields of a site that are given. null removes a value.',
     input: object(
       { slug: site },
       {

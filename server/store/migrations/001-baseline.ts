@@ -163,7 +163,7 @@ const ACCOUNTS = `
   create index oauth_records_by_account on oauth_records (account_id, kind, created_at);
   create index oauth_records_by_expiry on oauth_records (expires_at)`
 
-/** Long columns come last: SQLite reads all pages of a long value to reach the columns behind it. */
+/** Columns of JSON come last: SQLite reads all pages of a long value to reach the columns behind it. */
 const SITES = `
   create table sites (
     slug text primary key,
