@@ -273,14 +273,15 @@ export class Issuance extends Component<IssuingDeps> {
     return challengeTypesFor(name, { byDns: own.includes(name) && hook !== undefined, first })
   }
 
-  /** When the limits are reached the name waits and its order is dropped. */
+  /** When the limits are reached the name waits and its order is dropped. One released since it was due gets no order. */
   async #reserve(tx: WriteTransaction, { name, certificate, holder }: IssuanceAttempt): Promise<boolean> {
     const { clock, directory } = this.parts
     const now = clock()
     const share = await this.#findShare(tx, name)
     const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
     const request = { name, isRenewal: isRenewal(certificate), lifeLeft: left, share }
-    const dueAt = await reserve({ tx, directory }, request, now)
+    const isRequested = (await tx.certificates.findSummary(name))?.unusedSince === null
+    const dueAt = isRequested ? await reserve({ tx, directory }, request, now) : null
     if (dueAt === undefined) return true
     await tx.certificates.update(name, { dueAt, orderUrl: null, orderKey: null })
     await tx.leases.release(leaseName(name), holder)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { pauseCa } from '../../server/certificates/ca-rate-limits.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { domainRow } from '../store/rows.ts'
 import { activate, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
@@ -80,6 +81,26 @@ test('a domain removed during its order is not renewed, and an active domain wit
   assert.equal(await certificates.runDue(), 1)
   assert.ok(await issuing.served('shop.example.test'))
   assert.equal(await store.read.certificates.find('waits.example.test'), undefined)
+})
+
+test('a domain removed while its CAA records are looked up is neither ordered nor due, also when the CA pauses', async () => {
+  for (const isPaused of [false, true]) {
+    await using issuing = await startIssuing()
+    const { store, ca, time, parts } = issuing
+    const remove = async () => {
+      await deactivate(store, certificates)
+      const pause = { until: time.now + HOUR_MS, names: [NAME] }
+      if (isPaused) await store.write('relaxed', {}, (tx) => pauseCa({ tx, ...parts }, pause, time.now))
+      return { records: [] }
+    }
+    const certificates = issuing.node({ dns: { caa: remove } })
+    await activate(store, certificates)
+    assert.equal(await certificates.runDue(), 0)
+    assert.equal((await issuing.row()).dueAt, null)
+    time.now += 2 * HOUR_MS
+    await certificates.runDue()
+    assert.equal(ca.requests.order, 0, 'no order, which would count in the share of no account')
+  }
 })
 
 test('a challenge is stored before the CA validates it, http-01 first and tls-alpn-01 after a failure', async () => {
