@@ -118,7 +118,7 @@ interface SiteAccess {
 }
 
 /**
- * The one place that decides. NOT_FOUND for an account that is neither owner nor collaborator, OWNER_REQUIRED for a
+ * Decides for accounts, `requireChangeable` for claim tokens. NOT_FOUND for an account that is neither owner nor collaborator, OWNER_REQUIRED for a
  * collaborator without the right, ACCOUNT_SUSPENDED for one whose account is suspended, SITE_EXPIRED, and SITE_SUSPENDED
  * for changes of a suspended site.
  */

@@ -181,7 +181,7 @@ describe('the lists of administrators', () => {
     Object.entries(OPERATIONS).flatMap(([id, operation]) => {
       const isList = operation.access === 'admin' && 'query' in operation
       if (!isList || !(parameter in (operation.query.properties as object))) return []
-      return PATHS[id as OperationId].split('/').slice(-1)
+      return [PATHS[id as OperationId].replace('GET /api/admin/', '')]
     })
   const list = async <Row>(key: string, name: string, query: Record<string, string> = {}) => {
     const { status, json } = await api.request('GET', `/api/admin/${name}?${new URLSearchParams(query)}`, {
