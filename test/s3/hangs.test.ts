@@ -194,8 +194,10 @@ describe('a bucket is unreachable', () => {
         await incidents.check()
         return metrics.read()['slipway_incident{incident="bucket-unreachable"}'] === 1
       },
-      fail(operation: string, outcome: RequestOutcome) {
-        for (let count = 0; count < 3; count++) state.onRequest(operation, outcome, new Error('no'))
+      /** Fails three requests; those with an error of the server are tried three times. */
+      fail(operation: string, outcome: RequestOutcome, requests = 3) {
+        const tries = outcome === 'server_error' ? 3 * requests : requests
+        for (let count = 0; count < tries; count++) state.onRequest(operation, outcome, new Error('no'))
       },
       succeed: (operation: string) => state.onRequest(operation, 'ok'),
     }
@@ -220,6 +222,13 @@ describe('a bucket is unreachable', () => {
       succeed('put')
       assert.equal(await isUnreachable(), false)
     })
+
+  test('not by one request that fails in all of its tries, once another one succeeds', async () => {
+    const { fail, succeed, isUnreachable } = watchBucket()
+    fail('put', 'server_error', 1)
+    succeed('list')
+    assert.equal(await isUnreachable(), false)
+  })
 
   test('for ten minutes after its last refusal, when nothing is stored and it lists files', async () => {
     const { fail, succeed, isUnreachable } = watchBucket()

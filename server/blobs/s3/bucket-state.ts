@@ -11,10 +11,14 @@ const UNREACHABLE = new Set<RequestOutcome>(['connection_lost', 'timeout', 'serv
 /** Outcomes that the bucket has nothing to do with. */
 const UNSENT: ReadonlySet<RequestOutcome> = new Set(['queue_full', 'hanging', 'stopped'])
 
-/** Requests in a row that the bucket did not answer, or refused, as with revoked credentials: all, or of an operation. */
+/** Requests in a row that the bucket did not answer, or refused, as with revoked credentials; counted over all requests. */
 const MAX_FAILURES = 3
 
-/** Readings without another error of an operation, when others work, after which it may work again. */
+/** The same for each operation, in tries: a refusal is final, other errors of a request come three times. */
+const MAX_TRIES = 9
+const TRIES: Partial<Record<RequestOutcome, number>> = { refused: 3, server_error: 1 }
+
+/** Readings without another error of an operation, when others work, after which it counts as working again. */
 const MAX_ERROR_READINGS = 600
 
 const MAX_REASON_CHARACTERS = 300
@@ -25,7 +29,7 @@ export class BucketState extends Component<{ metrics: Metrics }> implements S3Ob
   #failures = 0
   #reason = ''
   /** By operation: requests in a row that the bucket answered with an error, whatever it answers to others. */
-  readonly #errors = new Map<string, { count: number; reason: string; readings: number }>()
+  readonly #errors = new Map<string, { tries: number; reason: string; readings: number }>()
   #throttled = 0
 
   watch(incidents: Incidents, client: Pick<S3Client, 'bucket' | 'isHanging'>): void {
@@ -36,7 +40,7 @@ export class BucketState extends Component<{ metrics: Metrics }> implements S3Ob
         if (error.readings++ >= MAX_ERROR_READINGS) this.#errors.delete(operation)
       if (this.#failures >= MAX_FAILURES || (isActive && this.#failures > 0))
         return { bucket, reason: this.#reason }
-      const failing = this.#errors.values().find(({ count }) => count >= MAX_FAILURES)
+      const failing = this.#errors.values().find(({ tries }) => tries >= MAX_TRIES)
       return failing && { bucket, reason: failing.reason }
     })
     incidents.watch('bucket-hangs', () => (client.isHanging ? { bucket } : undefined))
@@ -59,8 +63,8 @@ export class BucketState extends Component<{ metrics: Metrics }> implements S3Ob
     } else if (!UNSENT.has(outcome)) this.#failures = 0
     if (outcome === 'ok') this.#errors.delete(operation)
     // Other operations may work, such as listings of a full bucket. The service can do without deletions for a while.
-    if (!['server_error', 'refused'].includes(outcome) || /delete|abort/.test(operation)) return
-    const count = (this.#errors.get(operation)?.count ?? 0) + 1
-    this.#errors.set(operation, { count, reason: this.#reason, readings: 0 })
+    if (TRIES[outcome] === undefined || /delete|abort/.test(operation)) return
+    const tries = (this.#errors.get(operation)?.tries ?? 0) + TRIES[outcome]
+    this.#errors.set(operation, { tries, reason: this.#reason, readings: 0 })
   }
 }
