@@ -136,10 +136,11 @@ export class ReviewQueries extends QueryGroup {
     )
   }
 
-  /** Returns the characters of the threads. What changes were requested of needs another approval, in other reviews too. */
+  /** Returns the characters of the threads. Earlier approvals of what it requested changes to end, in other reviews too. */
   async remove(subject: SubjectOrSite): Promise<number> {
     const { characters } = await this.size(subject)
-    await sql`delete from review_decisions as earlier where slug = ${subject.slug} and exists (
+    await sql`delete from review_decisions as earlier where slug = ${subject.slug}
+      and decision = 'approved' and exists (
       select 1 from review_decisions where ${isOf(subject)} and decision = 'changes-requested'
         and content_hash = earlier.content_hash and id > earlier.id)`.execute(this.db)
     for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where(isOf(subject)).execute()
