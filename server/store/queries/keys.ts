@@ -90,13 +90,14 @@ export class KeyQueries extends QueryGroup {
   /** Those that are limited to this site alone; those that are limited to several lose it. */
   async deleteOfSite(accountId: string, site: string): Promise<void> {
     const name = JSON.stringify(site)
-    await this.#rows.remove((all) => all.where('account_id', '=', accountId).where('sites', '=', `[${name}]`))
+    // First: on PostgreSQL the removal sees a key of two sites whose other one is removed at the same time.
     await this.db
       .updateTable('named_keys')
       .set({ sites: sql<string>`replace(replace(sites, ${`,${name}`}, ''), ${`${name},`}, '')` })
       .where('account_id', '=', accountId)
       .where('sites', 'like', `%${name}%`)
       .execute()
+    await this.#rows.remove((all) => all.where('account_id', '=', accountId).where('sites', '=', `[${name}]`))
   }
 
   async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
