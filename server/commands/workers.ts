@@ -74,7 +74,8 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   start(1)
   setInterval(pingAll, pingIntervalMs).unref()
 
-  function start(number: number): void {
+  /** With `pausedMs`, it may leave pings of this time unanswered: on a busy machine a start takes longer. */
+  function start(number: number, pausedMs = 0): void {
     if (stopping) return
     let worker: Worker
     try {
@@ -84,8 +85,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
       return
     }
     numbers.set(worker, number)
-    // On a busy machine a start may take longer than others that failed.
-    if (ready >= options.workers) unanswered.set(worker, -Math.floor(pause / pingIntervalMs))
+    if (ready >= options.workers) unanswered.set(worker, -Math.floor(pausedMs / pingIntervalMs))
     worker.on('message', (message: Message) => onMessage(worker, message))
     worker.on('exit', (code, signal) => remove(worker, { code, signal }))
     // A process that could not be started does not exit.
@@ -117,7 +117,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
       unanswered.set(worker, count + 1)
       if (count < MAX_UNANSWERED_PINGS) send(worker, { kind: 'ping' })
       else {
-        options.log.error('worker does not respond; killing it', { pid: worker.process.pid, pings: count })
+        options.log.error('worker does not respond; killing it', { pid: worker.process.pid })
         worker.process.kill('SIGKILL')
       }
     }
@@ -127,7 +127,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     const event = ended.error ? 'worker could not be started; trying again' : 'worker exited; restarting it'
     options.log.error(event, { ...ended, pause })
     restarts.add()
-    setTimeout(start, pause, number)
+    setTimeout(start, pause, number, pause)
     pause = Math.min(pause * 2, MAX_RESTART_DELAY_MS)
   }
 
