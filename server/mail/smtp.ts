@@ -103,6 +103,6 @@ function isFinal(error: unknown): boolean {
 /** Of the recipient; not by a policy (5.7), of the sender (5.1.7, 5.1.8) or, after DATA, of the content (RFC 3463, 3). */
 function isRefusal(error: unknown): boolean {
   const { command, response = '' } = error as SmtpFailure
-  const isOfRecipient = command === 'RCPT TO' || /^5\d\d[ -]5\.[12]\./.test(response)
+  const isOfRecipient = command === 'RCPT TO' || /^5\d\d[ -]5\.(?:1\.|2\.[0124]\b)/.test(response)
   return isFinal(error) && isOfRecipient && !/^5\d\d[ -]5\.(?:7\.|1\.[78]\b)/.test(response)
 }

@@ -1074,7 +1074,7 @@ const ROWS: readonly Row[] = [
   ['evicts files from the disk cache that were read since the eviction before', 'server/blobs/s3/disk-cache.ts', 'DiskCache.#evictTo', 'this.#used.has(name)', '!this.#used.has(name)', 'test/s3/disk-cache.test.ts'],
   ['ends the file of a warning at a comma in its name', 'action/main.mjs', 'command', '/[%\\r\\n:,]/g', '/[%\\r\\n:]/g', 'test/journeys/action.test.ts'],
   ['takes a listing for a sign that a bucket stores files', 'server/blobs/s3/bucket-state.ts', 'BucketState.onRequest', "if (outcome === 'ok') this.#errors.delete(operation)", "if (outcome === 'ok') this.#errors.clear()", 'test/s3/hangs.test.ts'],
-  ['ends the emails of an account after a refusal of a content', 'server/mail/smtp.ts', 'isRefusal', "command === 'RCPT TO' || /^5\\d\\d[ -]5\\.[12]\\./.test(response)", 'command !== undefined', 'test/operator/notices.test.ts'],
+  ['ends the emails of an account after a refusal of a content', 'server/mail/smtp.ts', 'isRefusal', "command === 'RCPT TO' || /^5\\d\\d[ -]5\\.(?:1\\.|2\\.[0124]\\b)/.test(response)", 'command !== undefined', 'test/operator/notices.test.ts'],
   ['counts certificates as valid while the certificate authority is away', 'server/store/queries/certificates.ts', 'CertificateQueries.countByState', "when problem is null then 'valid'", "when failures = 0 then 'valid'", 'test/store/sqlite.test.ts'],
   ['withdraws a certificate that is renewed', 'server/certificates/issuance.ts', 'Issuance.#install', "tx.notifyChanged(name, 'outdated')", 'tx.notifyChanged(name)', 'test/certificates/certificates.test.ts'],
   ['repairs a backup in part without telling the operator', 'server/operations/copies.ts', 'repairBackup', 'if (lost > 0)', 'if (lost < 0)', BACKUP],
