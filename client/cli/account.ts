@@ -48,6 +48,21 @@ export function resolveKey(work: CommandContext, options: OptionValues, server: 
   return key
 }
 
+/** The same for a publish. AuthError for an empty SLIPWAY_KEY: everyone could see a site that is published without an account. */
+export function resolvePublisherKey(
+  work: CommandContext,
+  options: OptionValues,
+  server: string,
+): string | undefined {
+  const key = resolveKey(work, options, server)
+  if (key === undefined && work.settings.keyIsEmpty)
+    throw new AuthError(
+      'SLIPWAY_KEY is empty, as from a secret that is not set',
+      'Set it to an API key. To publish without an account: unset SLIPWAY_KEY',
+    )
+  return key
+}
+
 /** A client with the account's key for this server. Throws an AuthError when it is not signed in there. */
 export function accountClient(work: CommandContext, options: OptionValues, server: string): Slipway {
   const key = resolveKey(work, options, server)

@@ -3,7 +3,7 @@ import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
-import { foreignSite, loginCommand, resolveKey } from './account.ts'
+import { foreignSite, loginCommand, resolvePublisherKey } from './account.ts'
 import { claimRemembered } from './claim.ts'
 import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
 import {
@@ -222,13 +222,7 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
       'Publish without --merge, or name the site: --site SLUG',
     )
   }
-  const key = resolveKey(work, options, server)
-  // Not an anonymous site, which everyone could see, in place of one of an account.
-  if (key === undefined && work.settings.keyIsEmpty)
-    throw new AuthError(
-      'SLIPWAY_KEY is empty, as from a secret that is not set',
-      'Set it to an API key. To publish without an account: unset SLIPWAY_KEY',
-    )
+  const key = resolvePublisherKey(work, options, server)
   // With a key, the server says what is wrong.
   if (slug !== undefined && key === undefined) assertIsName(slug)
   if (options.create === true && key === undefined)

@@ -119,6 +119,17 @@ describe('slipway mcp', () => {
     for (const [args, refusal] of refused) assert.match(await agent.refusal('publish_folder', args), refusal)
   })
 
+  test('publishes nothing without an account when SLIPWAY_KEY is empty, as from a secret that is not set', async () => {
+    await using agent = await start('')
+    const path = await writeSite('empty-key', { 'index.html': 'private' })
+    const contents = { files: [{ path: 'index.html', content: 'private' }] }
+    for (const [tool, args] of [
+      ['publish_folder', { path }],
+      ['publish_site', contents],
+    ] as const)
+      assert.match(await agent.refusal(tool, args), /SLIPWAY_KEY is empty/)
+  })
+
   test('does not tell a signed-in user to sign in when the account has reached its limit', async () => {
     await using limited = await Api.start({ RATE_FREE: '1' })
     const { key, client } = await limited.account()

@@ -1,6 +1,6 @@
 import { sendRequest } from '../../sdk/response.ts'
 import type { HttpResponse } from '../../sdk/transport.ts'
-import { loginCommand, resolveKey } from '../account.ts'
+import { loginCommand, resolveKey, resolvePublisherKey } from '../account.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
 import { describeError, type LastRequest } from '../format-error.ts'
 import { PUBLISH_FOLDER, publishFolder, type ToolResult, toErrorResult } from './publish-folder.ts'
@@ -87,7 +87,8 @@ export class MessageProxy {
   /** The answer of the server; undefined when it has none. SlipwayError when the server refuses the request. */
   async #forward(message: Message): Promise<Message | undefined> {
     const { send, retryPolicy, signal } = this.#work
-    const key = resolveKey(this.#work, this.#options, this.#server)
+    const resolve = message.params?.name === 'publish_site' ? resolvePublisherKey : resolveKey
+    const key = resolve(this.#work, this.#options, this.#server)
     const headers = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
