@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext, type Ref } from 'preact'
 import { useContext, useId } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
-/** Whether the fields keep what they show: their request runs, and they go with its success. */
+/** Whether the fields keep what they show: their request runs, and the dialog closes when it succeeds. */
 export const FieldsKept = createContext(false)
 
 interface FieldLabel {

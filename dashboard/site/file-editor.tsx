@@ -134,7 +134,7 @@ function useEditedText({ slug, currentVersionId }: SiteDetails, path: string) {
   }
 }
 
-/** Focuses a text area at its begin once it is shown; a focus scrolls to the caret, which is at the end until it is set. */
+/** Focuses a text area at its start once it is shown; a focus scrolls to the caret, which is at the end until it is set. */
 function useFocusAtStart(isShown: boolean | undefined) {
   const box = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
