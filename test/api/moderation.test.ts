@@ -10,7 +10,6 @@ import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { domainRow, reportedSite } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
-import { waitFor } from '../support/wait-for.ts'
 import { administrator } from './administrator.ts'
 import { Api, assertWaits, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
@@ -299,7 +298,13 @@ describe('a blocked network', () => {
     assert.equal((await api.request('GET', '/api/admin/audit', { key })).status, 200)
     api.pass(HOUR_MS)
     assert.equal(await api.sweep('expired-blocks'), 1)
-    await waitFor(async () => (await api.request('GET', '/api/v1/me', { key: owner.key })).status === 200)
+    const status = async () => (await api.request('GET', '/api/v1/me', { key: owner.key })).status
+    assert.equal(await status(), 200)
+    await add({ force: true })
+    assert.equal(await status(), 403)
+    const json = { kind: 'network', value: '127.0.0.1' }
+    assert.equal((await api.request('DELETE', '/api/admin/blocks', { key, json })).status, 200)
+    assert.equal(await status(), 200)
     const { store } = await api.operator()
     const other = { kind: 'network', reason: 'x', createdAt: api.clock.now, expiresAt: null } as const
     await store.write('durable', {}, async (tx) => {

@@ -203,7 +203,8 @@ describe('publish', () => {
     const server = cli.env.SLIPWAY_URL!
     cli.siteMemory.remember(join(cli.cwd, 'site'), { server, slug: 'old-bakery', liveVersionId: 'of-before' })
     const { code, stdout, stderr } = await cli.run(['publish', 'site', '--site', 'old-bakery', '--create'])
-    assert.deepEqual([code, slugOf(stdout)], [0, 'old-bakery'], stderr)
+    assert.equal(code, 0, stderr)
+    assert.equal(slugOf(stdout), 'old-bakery')
     assert.equal(await fixture.status(stdout, '/index.html'), 200)
     cli.write({ 'site/index.html': 'changed' })
     assert.equal((await cli.run(['publish', 'site'])).code, 0)

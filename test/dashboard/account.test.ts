@@ -252,9 +252,10 @@ test(
     await dialog.getByLabel('Type your email address to confirm').fill(owner.email)
     await page.route('**/api/v1/me', (route) => route.fulfill({ status: 503, json }), { times: 1 })
     await dialog.getByRole('button', { name: 'Delete account' }).click()
+    await page.getByText(error).first().waitFor()
+    assert.equal(await page.getByText('Nothing was lost').count(), 0)
     await page.getByRole('status').getByText(error).waitFor()
     await page.waitForURL(web.url('/'))
-    assert.equal(await page.getByText('Nothing was lost').count(), 0)
   },
 )
 
