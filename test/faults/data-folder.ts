@@ -5,6 +5,7 @@ import { type OperatorContext, openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { parseFiles } from '../../server/store/tables/versions.ts'
 import { sha256 } from '../api/content.ts'
 import { readBlob } from '../blobs/bytes.ts'
 import type { MadeSite } from '../publishing/content.ts'
@@ -69,7 +70,7 @@ class DataFolderCheck {
     const rows = database.prepare("SELECT id, files FROM versions WHERE state = 'ready'")
     const faults: Faults = []
     for (const { id, files } of rows.iterate() as Iterable<{ id: string; files: string }>) {
-      for (const { path, hash } of JSON.parse(files) as StoredFile[]) {
+      for (const { path, hash } of parseFiles(files)) {
         const fault = await this.#checkBlob(hash!)
         if (fault) faults.push(`version ${id}, ${path}: ${fault}`)
       }

@@ -89,7 +89,7 @@ const VALUES: Record<string, Record<string, string>> = {
     published_at: 'case when i % 10 > 0 then i end',
     preview_name: `case when i % 10 = 7 then 'preview_name ' || i end`,
     preview_until: 'case when i % 10 = 7 then i end',
-    files: `'[{"path":"index.html","size":1,"contentType":"text/html","hash":"hash ' || i || '"}]'`,
+    files: `'{"hash":["hash ' || i || '"],"path":["index.html"],"size":[1],"contentType":["text/html"]}'`,
     metadata: `'{}'`,
     live_reload: '0',
   },

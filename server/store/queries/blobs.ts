@@ -421,16 +421,17 @@ function isHeldByOther(order: '<>' | '<', slug: string, ownerId: string): RawBui
 /** Includes injected documents. `versions` is the condition on the table of this name. */
 export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<unknown>): RawBuilder<string> {
   const hashes = isPostgres(db)
-    ? sql`select file->>'hash' from versions, json_array_elements(versions.files::json) as file`
-    : sql`select json_extract(file.value, '$.hash') from versions, json_each(versions.files) as file`
+    ? sql`select file.value from versions, json_array_elements_text(versions.files::json->'hash') as file`
+    : sql`select file.value from versions, json_each(versions.files, '$.hash') as file`
   return sql`${hashes} where ${versions} union all select injected_document_hash from versions
     where injected_document_hash is not null and ${versions}`
 }
 
 /** Whether the manifest of a version contains a hash as such, rather than in a path. */
 export function containsHash(db: Kysely<Schema>, hash: string): RawBuilder<boolean> {
-  const position = sql.raw(isPostgres(db) ? 'strpos' : 'instr')
-  return sql`${position}(${sql.ref('versions.files')}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
+  const position = (part: string) =>
+    sql`${sql.raw(isPostgres(db) ? 'strpos' : 'instr')}(${sql.ref('versions.files')}, ${part})`
+  return sql`${position(JSON.stringify(hash))} between 1 and ${position(']')}`
 }
 
 /** No hexadecimal digit follows "f" before "g". */

@@ -5,7 +5,7 @@ import type { EntityOf } from '../table.ts'
 import type { Suspension } from '../tables/accounts.ts'
 import type { BlobRecords } from '../tables/blobs.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
-import { type FormerFile, versionTable } from '../tables/versions.ts'
+import { type FormerFile, parseFiles, versionTable } from '../tables/versions.ts'
 import { BLOB_RECORDS, BlobRecordLines, joinWithBlobs } from './blob-records.ts'
 import { selectManifestHashes } from './blobs.ts'
 
@@ -144,7 +144,7 @@ function toServedSite(row: SiteWithVersions): ServedSite {
 }
 
 function parseFormer(text: string | null | undefined): FormerFile[] | undefined {
-  return text ? (JSON.parse(text) as FormerFile[]) : undefined
+  return text ? parseFiles<FormerFile>(text) : undefined
 }
 
 function toServedVersion(row: SiteWithVersions, name: 'live' | 'requested'): ServedVersion | undefined {

@@ -8,6 +8,7 @@ import {
   encodingsLease,
   type FormerFiles,
   type ManifestFile,
+  parseHashes,
   sumUploads,
   type Version,
   type VersionHeader,
@@ -106,11 +107,10 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
       .returning(['state', 'files', 'injected_document_hash', RECORD_BYTES])
       .executeTakeFirst()
     if (!row) return { hashes: [], injectedDocumentHash: null, uploadBytes: 0, recordBytes: 0 }
-    const files = JSON.parse(row.files) as ManifestFile[]
     return {
-      hashes: listFileHashes(files),
+      hashes: parseHashes(row.files),
       injectedDocumentHash: row.injected_document_hash,
-      uploadBytes: sumUploads(row.state, files),
+      uploadBytes: row.state === 'pending' ? sumUploads(row.state, versionFiles.toEntity(row).files) : 0,
       recordBytes: row.record_bytes,
     }
   }
@@ -376,11 +376,7 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
 
 function listHashes(row: Pick<Schema['versions'], 'files' | 'injected_document_hash'>): string[] {
   const { files, injected_document_hash: injected } = row
-  return [...listFileHashes(JSON.parse(files) as ManifestFile[]), ...(injected === null ? [] : [injected])]
-}
-
-function listFileHashes(files: readonly ManifestFile[]): string[] {
-  return files.flatMap(({ hash }) => hash ?? [])
+  return [...parseHashes(files), ...(injected === null ? [] : [injected])]
 }
 
 function listNumbers(arrivals: readonly Arrival[]): number[] {
