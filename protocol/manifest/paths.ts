@@ -51,6 +51,7 @@ export function findCollisions(paths: readonly unknown[], toNfc = normalizeNfc):
     const message = `'${sanitizePath(path)}' is both a file and the folder of '${sanitizePath(inside)}'`
     return { index: positions.get(path)!, message }
   })
+  filesAsFolders.sort((a, b) => a.index - b.index)
   return {
     repeated: new Map([...repeated].sort(([, [one]], [, [other]]) => one! - other!)),
     filesAsFolders,
@@ -74,24 +75,16 @@ function describeLength(path: string): string {
   return path.length > MAX_INSPECTED_LENGTH ? '' : `, not ${[...path].length}`
 }
 
-/** Those of the paths that are folders of others, each with one of these. */
+/** Those of the paths that are folders of others, each with the first of these. */
 function folderPaths(paths: readonly string[]): Map<string, string> {
-  const sorted = [...paths].sort()
   const folders = new Map<string, string>()
-  for (const path of paths) {
-    const inside = sorted[findFirst(sorted, `${path}/`)]
-    if (inside?.startsWith(`${path}/`)) folders.set(path, inside)
+  // Each is a prefix of the next: between a file and what is in it are only paths that begin as it does.
+  const prefixes: string[] = []
+  for (const path of [...paths].sort()) {
+    while (prefixes.length > 0 && !path.startsWith(prefixes.at(-1)!)) prefixes.pop()
+    const last = prefixes.at(-1)
+    if (last !== undefined && path[last.length] === '/' && !folders.has(last)) folders.set(last, path)
+    prefixes.push(path)
   }
   return folders
-}
-
-/** The position of the first of sorted texts that is not less than a text. */
-function findFirst(sorted: readonly string[], text: string): number {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (sorted[middle]! < text) low = middle + 1
-    else high = middle
-  }
-  return low
 }
