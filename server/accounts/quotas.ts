@@ -12,11 +12,6 @@ import type { Site } from '../store/tables/sites.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
 import type { Plans } from './plans.ts'
 
-export interface AnonymousLimits {
-  total: Holding
-  network: Holding
-}
-
 export type SiteHolder = Pick<Site, 'ownerId' | 'network'>
 
 export interface Charge extends Holding {
@@ -25,7 +20,7 @@ export interface Charge extends Holding {
 
 interface QuotasOptions {
   plans: Plans
-  anonymous: AnonymousLimits
+  anonymous: { total: Holding; network: Holding }
   secret: Secrets
   clock: () => number
   log: Log

@@ -303,12 +303,7 @@ function logRequests(
 type CompilerFactory = (
   shared: unknown,
   options?: { customOptions?: object },
-) => (route: RouteSchema) => Compiled
-
-interface RouteSchema {
-  schema: unknown
-  httpPart?: string
-}
+) => (route: { schema: unknown; httpPart?: string }) => Compiled
 
 interface Compiled {
   (value: unknown): unknown

@@ -42,11 +42,6 @@ interface CachedContext {
   notAfter: number
 }
 
-/** The internal method with which Node renews the ticket keys of a server's context. */
-interface WithTicketKeys {
-  setTicketKeys(keys: Buffer): void
-}
-
 /** RFC 8737, 6.2. */
 const ACME_PROTOCOL = 'acme-tls/1'
 
@@ -254,7 +249,8 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
     if (context === undefined) return undefined
     const current = tickets.current
     if (made.generation !== current.generation) {
-      ;(context.context as WithTicketKeys).setTicketKeys(current.key)
+      // The internal method with which Node renews the ticket keys of a server's context.
+      ;(context.context as { setTicketKeys(keys: Buffer): void }).setTicketKeys(current.key)
       made.generation = current.generation
     }
     // A proxy may send requests for any host over one connection (RFC 9110, 7.4).

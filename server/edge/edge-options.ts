@@ -39,13 +39,8 @@ export interface EdgeOptions {
   /** The client's address, behind trusted proxies. */
   readonly clientIp: (call: RequestLike) => string
   readonly budget: MemoryBudget
-  readonly https?: HttpsInfo | undefined
+  readonly https?: { port: number; coversSites(): boolean } | undefined
   readonly tracer?: Tracer | undefined
   readonly requestLog?: RequestLog | undefined
   readonly recorder?: VisitRecorder | undefined
-}
-
-export interface HttpsInfo {
-  port: number
-  coversSites(): boolean
 }

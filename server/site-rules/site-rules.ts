@@ -11,11 +11,6 @@ export interface SiteRules {
   headers: HeaderRule[]
 }
 
-interface RuleTexts {
-  redirects: string | undefined
-  headers: string | undefined
-}
-
 export interface ParsedRules {
   /** Null when the files contain no rules. */
   rules: SiteRules | null
@@ -23,7 +18,9 @@ export interface ParsedRules {
 }
 
 /** Never throws. */
-export function* ruleSteps(texts: RuleTexts): Generator<void, ParsedRules> {
+export function* ruleSteps(
+  texts: Record<'redirects' | 'headers', string | undefined>,
+): Generator<void, ParsedRules> {
   const redirects = yield* redirectSteps(texts.redirects ?? '')
   const headers = yield* headerSteps(texts.headers ?? '')
   const none = redirects.rules.length + headers.rules.length === 0

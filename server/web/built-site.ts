@@ -62,12 +62,6 @@ interface Builds {
   reference: ReadonlyMap<string, Buffer>
 }
 
-/** The files, with the banner that their pages show. */
-interface FilledSite {
-  banner: string
-  files: Promise<FilledFiles>
-}
-
 /**
  * The dashboard and the API reference as they were built, served by the edge's responder from memory. Read
  * on first use, so that the start does not wait for it, and as a whole: a later build must not be mixed with
@@ -75,7 +69,8 @@ interface FilledSite {
  */
 export class BuiltSite extends Component<BuiltSiteOptions> {
   readonly #builds = shareSuccess(readBuilds)
-  #site: FilledSite | undefined
+  /** The files, with the banner that their pages show. */
+  #site: { banner: string; files: Promise<FilledFiles> } | undefined
   #logo: StaticFile | undefined
 
   /** Undefined when there is no file of this name. */

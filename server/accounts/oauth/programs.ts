@@ -40,11 +40,6 @@ interface AuthorizationParameters {
   scope?: string
 }
 
-export interface ProgramCaller {
-  account: Account
-  grant: Grant
-}
-
 export interface ProgramClient {
   name: string
   grantTypes: readonly string[]
@@ -63,7 +58,10 @@ export class Programs extends Component<AuthorizationServerOptions> {
   }
 
   /** Undefined when the token is not valid for this service. */
-  async find(token: string, { oauth }: Pick<Queries, 'oauth'>): Promise<ProgramCaller | undefined> {
+  async find(
+    token: string,
+    { oauth }: Pick<Queries, 'oauth'>,
+  ): Promise<{ account: Account; grant: Grant } | undefined> {
     const { clock, resource } = this.parts
     const found = await oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
     if (!found) return undefined

@@ -117,12 +117,11 @@ export function checkAccessLog({ accessLog: path }: Config): CheckResult[] {
 const LATE_RENEWAL_MS = 10 * DAY_MS
 const LATE_RENEWAL_PART = 1 / 8
 
-interface CertificateFile extends Validity {
-  problem: string | undefined
-}
-
 /** Whether the certificate file of the operator can be used, and for how long: nothing here renews it. */
-export function checkCertificateFile(now: number, read: () => CertificateFile | undefined): CheckResult[] {
+export function checkCertificateFile(
+  now: number,
+  read: () => (Validity & { problem: string | undefined }) | undefined,
+): CheckResult[] {
   const name = 'certificate file'
   try {
     const life = read()

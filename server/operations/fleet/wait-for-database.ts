@@ -8,14 +8,11 @@ const MAX_PAUSE_MS = 5000
 
 const LOG_INTERVAL_MS = 30_000
 
-interface WaitOptions {
-  log: Pick<Log, 'warn' | 'info'>
-  /** Ends the wait with an AbortError. */
-  signal?: AbortSignal | undefined
-}
-
-/** Repeats `open` for any time: a fleet may start before its database. */
-export async function waitForDatabase<T>(open: () => Promise<T>, { log, signal }: WaitOptions): Promise<T> {
+/** Repeats `open` for any time: a fleet may start before its database. `signal` ends it with an AbortError. */
+export async function waitForDatabase<T>(
+  open: () => Promise<T>,
+  { log, signal }: { log: Pick<Log, 'warn' | 'info'>; signal?: AbortSignal | undefined },
+): Promise<T> {
   let loggedAt = Number.NEGATIVE_INFINITY
   for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     try {

@@ -5,16 +5,13 @@ import { canonicalPath, encodePath, MAX_PLACEHOLDERS, PathPattern } from '../pat
 import type { RedirectRule } from '../redirect-rule.ts'
 import { RuleReader } from './rule-reader.ts'
 
-interface ParsedRedirects {
-  rules: RedirectRule[]
-  warnings: PublishWarning[]
-}
-
 /** Rules of one kind that are kept: with `*` or `:name`, in the path or in the query, and without. */
 const MAX_REDIRECT_RULES = { fixed: 2000, varying: 100 }
 
 /** A line in each step, in Netlify's syntax (contract, "Serving", 2). A wrong line becomes a warning; never throws. */
-export function* redirectSteps(text: string): Generator<void, ParsedRedirects> {
+export function* redirectSteps(
+  text: string,
+): Generator<void, { rules: RedirectRule[]; warnings: PublishWarning[] }> {
   const file = new RuleReader({ name: '_redirects', text })
   const rules: RedirectRule[] = []
   const counts = { fixed: 0, varying: 0 }

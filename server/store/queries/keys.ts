@@ -18,12 +18,6 @@ type FoundRow = Schema['accounts'] & {
   [Column in keyof Schema['named_keys'] as `named_${Column}`]: Schema['named_keys'][Column] | null
 }
 
-interface KeyHolder {
-  account: Account
-  /** Null for the account's own key. */
-  key: NamedKey | null
-}
-
 const FIND = statement((db, keyHash: string, namedKeyHash: string) => {
   const own = db
     .selectFrom('accounts')
@@ -43,7 +37,8 @@ const FIND = statement((db, keyHash: string, namedKeyHash: string) => {
 export class KeyQueries extends QueryGroup {
   readonly #rows = this.rows('named_keys')
 
-  async find(keyHash: string): Promise<KeyHolder | undefined> {
+  /** `key` is null for the own key of the account. */
+  async find(keyHash: string): Promise<{ account: Account; key: NamedKey | null } | undefined> {
     const [row] = (await FIND(this.db, keyHash, keyHash)) as FoundRow[]
     if (!row) return undefined
     const columns = namedKeyTable.columns.map((column) => [column, row[`named_${column}`]])

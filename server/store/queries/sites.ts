@@ -22,15 +22,10 @@ const ENDS = { expired: 'expires_at', overdue: 'kept_until', abandoned: 'created
  */
 export type SiteEnd = keyof typeof ENDS
 
-interface SiteCursor {
-  /** Its creation; in the trash, its deletion. */
-  at: number
-  slug: string
-}
-
 interface OwnerPage {
   limit: number
-  after?: SiteCursor | undefined
+  /** A site, and its creation; in the trash, its deletion. */
+  after?: { at: number; slug: string } | undefined
   /** Also lists the sites with this collaborator. */
   sharedWith?: string | undefined
   /** Lists the sites in the trash, the last deleted one first. */

@@ -80,10 +80,6 @@ export interface KeptVersions {
   plans: { only: readonly string[] } | { except: readonly string[] }
 }
 
-interface TakenArrival extends Arrival {
-  isReferenced: boolean
-}
-
 /** Ids grow with time. A change of an absent version changes nothing. */
 export class VersionQueries extends keyedQueries('versions', 'id') {
   readonly #headers = this.rows('versions', versionHeader)
@@ -301,7 +297,10 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
     return this.#arrivals.list({ versionId: id })
   }
 
-  async takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]> {
+  async takeArrivals(
+    id: string,
+    objects?: readonly string[],
+  ): Promise<(Arrival & { isReferenced: boolean })[]> {
     const rows: Awaited<ReturnType<typeof TAKE>> = []
     if (objects === undefined) rows.push(...(await TAKE(this.db, id)))
     else

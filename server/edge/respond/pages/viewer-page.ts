@@ -10,17 +10,11 @@ export const TEXT_PATH = '/_slipway/text'
 
 type MediaKind = 'image' | 'video' | 'audio' | 'frame' | 'text' | 'download'
 
-interface ViewerOptions {
-  texts: FileTexts
-  /** Whether the site's own headers keep it out of the frame of this page. */
-  isUnframed: boolean
-}
-
-/** Contract, "Serving", 5. */
+/** Contract, "Serving", 5. The site's own headers keep an unframed file out of the frame of this page. */
 export function viewerPage(
   file: ServedFile,
   head: PageHead,
-  { texts, isUnframed }: ViewerOptions,
+  { texts, isUnframed }: { texts: FileTexts; isUnframed: boolean },
 ): PageContent {
   const name = basename(decodePath(file.path))
   const known = mediaKind(file.type.name)
