@@ -692,6 +692,18 @@ describe('a site that requires approval', () => {
     await owner.client.promote(slug, preview)
   })
 
+  test('keeps the changes that a review requested when another one that requested some later is deleted', async () => {
+    const { slug, versionId, review } = await reviewed()
+    const same = await api.publish(owner.client, { 'index.html': 'spring' }, { slug, preview: 'autumn' })
+    const autumn = owner.client.review(slug, 'autumn')
+    await autumn.decide({ decision: 'changes-requested', versionId: same.versionId })
+    api.pass()
+    await review.decide({ decision: 'changes-requested', versionId })
+    const { apiKey } = await owner.client.createKey({ name: slug, scope: 'preview', sites: [slug] })
+    await api.client(apiKey).deletePreview(slug, 'spring')
+    assert.equal((await autumn.get()).decision, 'changes-requested')
+  })
+
   test('needs an approval of exactly the bytes, types and metadata that are promoted', async () => {
     const { slug, versionId, review } = await reviewed()
     await owner.client.setMetadata(slug, { requireApproval: 'anyone' })

@@ -1078,6 +1078,10 @@ const ROWS: readonly Row[] = [
   ['counts certificates as valid while the certificate authority is away', 'server/store/queries/certificates.ts', 'CertificateQueries.countByState', "when problem is null then 'valid'", "when failures = 0 then 'valid'", 'test/store/sqlite.test.ts'],
   ['withdraws a certificate that is renewed', 'server/certificates/issuance.ts', 'Issuance.#install', "tx.notifyChanged(name, 'outdated')", 'tx.notifyChanged(name)', 'test/certificates/certificates.test.ts'],
   ['repairs a backup in part without telling the operator', 'server/operations/copies.ts', 'repairBackup', 'if (lost > 0)', 'if (lost < 0)', BACKUP],
+  ['ends the changes that other reviews requested with a deleted review', 'server/store/queries/reviews.ts', 'ReviewQueries.remove', "and decision = 'approved' and exists", 'and exists', 'test/api/reviews.test.ts'],
+  ['leaves a key of two sites with one of them after both were taken from it at the same time', 'server/store/queries/keys.ts', 'KeyQueries.deleteOfSite', 'await this.db', "await this.#rows.remove((all) => all.where('account_id', '=', accountId).where('sites', '=', `[${name}]`))\n    if (site) return void await this.db", 'test/store/postgres.test.ts'],
+  ['takes a reply about the length of a message for one about its recipient', 'server/mail/smtp.ts', 'isRefusal', '2\\.[0124]\\b', '2\\.[0-4]\\b', 'test/operator/notices.test.ts'],
+  ['gives a worker that replaces another one the pause of the next restart', 'server/commands/workers.ts', 'start', 'Math.floor(pausedMs / pingIntervalMs)', 'Math.floor(pause / pingIntervalMs)', 'test/operator/workers.test.ts'],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, within, code, replace, ...tests]) => ({

@@ -395,6 +395,7 @@ describe('a mail server that refuses', () => {
       ['550 5.7.0 Daily quota exceeded', /^DATA/],
       ['554 Message contains a URL that is listed', /^DATA/],
       ['550 5.6.0 Message is malformed', /^DATA/],
+      ['552 5.2.3 Message exceeds a limit of the mailbox', /^DATA/],
     ]
     for (const [reply, to] of refusals) {
       server.behave({ reply, to })

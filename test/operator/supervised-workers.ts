@@ -6,8 +6,8 @@ import { makeLog } from '../../server/lib/log.ts'
 const PING_INTERVAL_MS = 300
 
 // Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it starts and when it is ready. With
-// the argument `hang` they hang before that; with `hang later` those do that replace the first two. On SIGUSR2 the
-// second argument becomes the program of workers, and at the next SIGUSR2 it is Node again.
+// the argument `hang` they hang before that, and print each ping; with `hang later` those do that replace the first two. On
+// SIGUSR2 the second argument becomes the program of workers, and at the next SIGUSR2 it is Node again.
 if (cluster.isPrimary) {
   cluster.on('fork', ({ id }) => console.log(`forks ${id}`))
   const supervisor = supervise({
@@ -26,7 +26,7 @@ if (cluster.isPrimary) {
   process.exitCode = await supervisor.ended
 } else if (process.argv[2] === 'hang' && (process.argv[3] !== 'later' || cluster.worker!.id > 2)) {
   console.log(`starts ${process.pid}`)
-  process.on('message', () => undefined)
+  process.on('message', () => console.log(`ping ${process.pid}`))
 } else {
   console.log(`starts ${process.pid}`)
   const keepAlive = setInterval(() => undefined, 1000)

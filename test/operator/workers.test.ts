@@ -339,6 +339,9 @@ test('a worker that hangs while it replaces another one is replaced, too', async
   const hanging = await started.waitForLine(/^starts (\d+)/)
   assert.equal(await started.waitForLine(/"worker does not respond; killing it","pid":(\d+)/), hanging)
   assert.notEqual(await started.waitForLine(/^starts (\d+)/), hanging)
+  let pings = 0
+  while ((await started.waitForLine(/(^ping|killing it)/)) === 'ping') pings++
+  assert.ok(pings <= 4, 'the pause before it was shorter than one interval')
 })
 
 test('a worker that takes longer to start than those before it which were replaced becomes ready', async () => {

@@ -16,11 +16,13 @@ import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { storeContract } from './contract.ts'
-import { siteRow, storedBlob } from './rows.ts'
+import { accountRow, keyRow, siteRow, storedBlob } from './rows.ts'
 import { PostgresTestDatabases } from './test-database.ts'
 
 /** As docs/scale.md states. */
 const MAX_CHANGES_PER_POLL = 10_000
+
+const WAITS_FOR_A_ROW = `select from pg_locks where not granted and locktype = 'transactionid'`
 
 /** A feed without a store, which polls only when the test says so. */
 function openFeed(url: string) {
@@ -62,7 +64,6 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
 
   test('new content that two sites publish at the same time is stored once, for both', async () => {
     await using database = await databases.next()
-    const url = database.address
     const store = await database.open()
     const [first, second] = [storedBlob('x', 1), storedBlob('x', 2)]
     const added = Promise.withResolvers<void>()
@@ -70,8 +71,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     const one = store.write('durable', { site: 'one' }, async (tx) => {
       await tx.blobs.add('one', [first])
       added.resolve()
-      const waiting = `select from pg_locks where not granted and locktype = 'transactionid'`
-      await waitFor(async () => (await run(url, waiting)).rowCount !== 0)
+      await waitFor(async () => (await run(database.address, WAITS_FOR_A_ROW)).rowCount !== 0)
     })
     await added.promise
     const other = store.write('durable', { site: 'two' }, (tx) => {
@@ -87,6 +87,25 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     })
   })
 
+  test('a key of two sites ends when both are taken from it at the same time', async () => {
+    await using database = await databases.next()
+    const store = await database.open()
+    await store.write('durable', {}, async (tx) => {
+      await tx.rows.insert('accounts', accountRow('ann'))
+      await tx.rows.insert('named_keys', keyRow('both', { sites: ['one', 'two'] }))
+    })
+    const taken = Promise.withResolvers<void>()
+    const first = store.write('durable', {}, async (tx) => {
+      await tx.keys.deleteOfSite('ann', 'one')
+      taken.resolve()
+      await waitFor(async () => (await run(database.address, WAITS_FOR_A_ROW)).rowCount !== 0)
+    })
+    await taken.promise
+    await store.write('durable', {}, (tx) => tx.keys.deleteOfSite('ann', 'two'))
+    await first
+    assert.deepEqual(await store.read.keys.list('ann'), [])
+  })
+
   test('sites that publish the same files in any order do not deadlock, also when one has thousands', async () => {
     await using database = await databases.next()
     const url = database.address
@@ -96,10 +115,8 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     )
     const [first, held, last] = [blobs[0]!, blobs[1000]!, blobs.at(-1)!]
     await store.write('relaxed', {}, (tx) => tx.blobs.add('before', [last]))
-    const waiting = async (count: number) => {
-      const text = `select from pg_locks where not granted and locktype = 'transactionid'`
-      await waitFor(async () => (await run(url, text)).rowCount === count)
-    }
+    const waiting = (count: number) =>
+      waitFor(async () => (await run(url, WAITS_FOR_A_ROW)).rowCount === count)
     const started: Promise<unknown>[] = []
     let runs = 0
     const publish = (slug: string, content: StoredBlob[]) =>
