@@ -339,6 +339,14 @@ test('the encodings of a root document with metadata are kept as long as its ver
   assert.deepEqual([await isThere(two), await isThere(next)], [false, true])
 })
 
+test('a root document that names an image by the URL of its site is encoded again after a rename', async () => {
+  const contents = { 'index.html': long('named'), 'a.png': 'x' }
+  const { slug, siteUrl } = await api.publish(owner.client, contents, { ogImagePath: 'a.png' })
+  const before = await encodedAt(siteUrl)
+  const renamed = await owner.client.renameSite(slug, 'with-an-image')
+  assert.notEqual(await encodedAt(renamed.siteUrl), before)
+})
+
 describe('the title and the icon of a site', () => {
   const ICONS = { 'favicon.ico': 'i', 'img/ä b.png': 'i', 'img/big.svg': 'i', 'notes.txt': 'n' }
   const of = async (document: string | Buffer, path = 'index.html', more: Contents = ICONS) => {

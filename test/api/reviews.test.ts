@@ -180,6 +180,15 @@ describe('a review', () => {
     }
   })
 
+  test('has links and threads of its own only', async () => {
+    const [mine, other] = [await reviewed(), await reviewed()]
+    const [{ link }, { id }] = [await linked(other.review), await other.begin()]
+    await expectFailure(mine.review.revokeLink(link.id), 'NOT_FOUND')
+    await expectFailure(mine.review.addToThread(id, { text: 'a', name: 'Ann' }), 'NOT_FOUND')
+    const { links, threads } = await other.review.get()
+    assert.deepEqual([pluck(links!, 'id'), threads[0]!.comments.length], [[link.id], 1])
+  })
+
   test('gives the holder of its link no other call of the site', async () => {
     const { slug, review } = await reviewed()
     const { reviewToken } = await linked(review)
@@ -723,6 +732,17 @@ describe('a site that requires approval', () => {
     await publish('spring')
     assert.equal((await review.get()).decision, 'approved', 'the same bytes as before')
     await owner.client.promote(slug, 'spring')
+  })
+
+  test('counts an approval of before it was renamed', async () => {
+    const { slug, versionId, review, begin } = await reviewed()
+    await owner.client.setMetadata(slug, { requireApproval: 'anyone' })
+    const [{ link }, { id }] = [await linked(review), await begin()]
+    await review.decide({ decision: 'approved', versionId })
+    const { slug: renamed } = await owner.client.renameSite(slug, 'approved-before')
+    const { links, threads } = await owner.client.review(renamed, 'spring').get()
+    assert.deepEqual([pluck(links!, 'id'), pluck(threads, 'id')], [[link.id], [id]])
+    await owner.client.promote(renamed, 'spring')
   })
 
   test('has a rule that only its owner changes', async () => {

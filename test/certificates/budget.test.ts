@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countOnce, reserve, type Share } from '../../server/certificates/ca-rate-limits.ts'
+import { requestCertificate } from '../../server/certificates/maintenance.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow } from '../store/rows.ts'
 import { activate, type Issuing, NAME, startIssuing } from './fixture.ts'
@@ -205,6 +206,9 @@ test('an account uses at most a quarter of the certificates of sites', async () 
   const countOf = (prefix: string) => [...ca.ordered.keys()].filter((name) => name.startsWith(prefix)).length
   assert.deepEqual([countOf('many'), countOf('one')], [10, 10], 'twenty in three hours')
   for (const end = time.now + 5 * DAY_MS; time.now < end; time.now += HOUR_MS) await certificates.runDue()
+  // As the sweep of names does for a restored site.
+  await store.write('durable', {}, (tx) => requestCertificate(tx, 'many-0.sites.test', time.now))
+  await certificates.runDue()
   assert.deepEqual([countOf('many'), countOf('one')], [10, 12])
   await insert('late', 'late', 0)
   await certificates.runDue()

@@ -77,14 +77,37 @@ class EmptyDns implements Dns {
   }
 }
 
-test('one network with many accounts cannot exhaust the limit of domain watchers', async () => {
-  const following = new DomainWatchers({
-    store: { read: { domains: { byAccount: async () => [] } } } as unknown as Store,
+/** Watchers without a database, at the time 0. */
+function createWatchers(read: object, records: () => Promise<object[]>, pollIntervalMs: number) {
+  return new DomainWatchers({
+    store: { read } as unknown as Store,
     clock: () => 0,
     log: makeLog({ level: 'silent', text: false, write: () => undefined }),
-    records: async () => [{} as DomainRecord],
+    records: records as () => Promise<DomainRecord[]>,
     verify: async () => undefined,
+    pollIntervalMs,
   })
+}
+
+test('a watcher whose credential has ended gets no further record', async () => {
+  const account = { id: 'account' } as Account
+  const row = { accountId: account.id, domain: 'www.a.test', status: 'active', checkedAt: 0 } as Domain
+  const read = {
+    domains: { byAccount: async () => [row] },
+    accounts: { byIds: async () => [{ ...account, deletionStartedAt: null }] },
+    keys: { valid: async () => [] },
+  }
+  let reads = 0
+  const following = createWatchers(read, async () => [{ checkedAt: `${reads++}` }], 1)
+  const listener = new RecordingListener()
+  await following.watch({ account, credentialHash: 'ended', address: '' }, row, listener)
+  assert.deepEqual([await listener.next(), await listener.next()], [{ checkedAt: '0' }, 'end'])
+  await following.end()
+})
+
+test('one network with many accounts cannot exhaust the limit of domain watchers', async () => {
+  const read = { domains: { byAccount: async () => [] } }
+  const following = createWatchers(read, async () => [{}], HOUR_MS)
   const row = { status: 'active', checkedAt: 0, nextCheckAt: 0, createdAt: 0 } as unknown as Domain
   let accounts = 0
   const watch = (address: string) => {

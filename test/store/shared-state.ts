@@ -148,6 +148,7 @@ export function storeSharedState(promises: Promises): void {
     const isTaken = (latest: number) => one.read.leases.isTaken('a-job', 50, latest)
     assert.deepEqual([await isTaken(tolerated), await isTaken(wrong)], [true, false])
     assert.deepEqual(plain(await acquire(one, ann, 50, wrong)), { ...ann, fence: 3 })
+    assert.equal(await extend(300), false, 'with the token of the earlier lease')
   })
 
   promises('a job writes nothing after another node has acquired its lease', async (open) => {
