@@ -274,6 +274,13 @@ describe('the site of this folder', () => {
     const within = await fixture.cli.run(['pull', 'otter', '--force'], keyed)
     const found = readdirSync(join(fixture.cli.cwd, 'otter'), { recursive: true }).sort()
     assert.deepEqual(found, ['.git', '.git/config', 'fine.txt'], within.stderr)
+    const other = join(fixture.cli.cwd, 'otter/other')
+    fixture.cli.write({ 'otter/other/a.txt': 'x' })
+    symlinkSync(other, join(fixture.cli.cwd, 'otter/linked'))
+    fixture.responses[`${VERSIONS}/v0`] = { files: [{ path: 'linked/a.txt', size: 1, hash: sha256('x') }] }
+    fixture.cli.siteMemory.setLiveVersion('otter', fixture.server.url, 'v0')
+    const linked = await fixture.cli.run(['pull', 'otter', '--force'], keyed)
+    assert.deepEqual([linked.code, readdirSync(other)], [6, ['a.txt']], linked.stderr)
   })
 
   it('is downloaded by the same command after the connection was lost, but not between other files', async () => {

@@ -30,6 +30,25 @@ describe('a publish that is remembered', () => {
     assert.deepEqual([site, publisher.site()], [finished, finished])
   })
 
+  it('stores an update that removes files once it is confirmed', async () => {
+    await publisher.publish()
+    const removal = { files: 1, liveFiles: 2, index: false }
+    const connect: ResumableOptions['connect'] = () => ({
+      publish: (options) =>
+        publisher.slipway.publish({
+          ...options,
+          onStaged: (staged) => options.onStaged!({ ...staged, removal }),
+        }),
+    })
+    const update = { files: [file('new.css', 'new')], manifest: 'm2', connect }
+    const onStaged = () => Promise.reject(new Error('declined'))
+    await assert.rejects(publisher.publish({ ...update, onStaged }), /declined/)
+    assert.equal(publisher.site()?.pending, undefined)
+    publisher.server.reply(/new\.css/, 'cut')
+    await assert.rejects(publisher.publish(update), { code: 'NETWORK' })
+    assert.equal(publisher.site()?.pending?.manifest, 'm2')
+  })
+
   it('stages a new version of the same site when the files differ', async () => {
     await publisher.interrupt()
     await publisher.publish({ manifest: 'm2', files: [file('index.html', 'other')] })
@@ -94,6 +113,7 @@ async function startPublisher() {
   const forgotten: string[] = []
   return {
     server,
+    slipway,
     forgotten,
     site: () => site,
     publish: (options: Partial<ResumableOptions> = {}) =>

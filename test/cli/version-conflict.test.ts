@@ -141,6 +141,9 @@ describe('publish after another version went live', () => {
       const within = await cli.run(['pull'])
       assert.deepEqual([within.code, within.stderr.includes('pull . --force\n')], [2, true])
       cli.write({ '.slipwayignore': `!.old\n${ignored}` })
+      const { currentVersionId } = await client.details(slug)
+      const named = await cli.run(['pull', '.', '--force', '--json', '--version', `${currentVersionId}`])
+      assert.deepEqual(JSON.parse(named.stdout).removed, [], 'of a version that is named')
       const pulled = JSON.parse((await cli.run(['pull', '.', '--force', '--json'])).stdout)
       const isKept = old !== 'old' || ignored !== ''
       assert.deepEqual([pulled.removed, existsSync(join(cli.cwd, name))], [isKept ? [] : [name], isKept])

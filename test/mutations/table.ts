@@ -1082,6 +1082,8 @@ const ROWS: readonly Row[] = [
   ['leaves a key of two sites with one of them after both were taken from it at the same time', 'server/store/queries/keys.ts', 'KeyQueries.deleteOfSite', 'await this.db', "await this.#rows.remove((all) => all.where('account_id', '=', accountId).where('sites', '=', `[${name}]`))\n    if (site) return void await this.db", 'test/store/postgres.test.ts'],
   ['takes a reply about the length of a message for one about its recipient', 'server/mail/smtp.ts', 'isRefusal', '2\\.[0124]\\b', '2\\.[0-4]\\b', 'test/operator/notices.test.ts'],
   ['gives a worker that replaces another one the pause of the next restart', 'server/commands/workers.ts', 'start', 'Math.floor(pausedMs / pingIntervalMs)', 'Math.floor(pause / pingIntervalMs)', 'test/operator/workers.test.ts'],
+  ['removes files of the folder with a pull of a version that is named', 'client/cli/pull.ts', 'run', ' && options.version === undefined', '', 'test/cli/version-conflict.test.ts'],
+  ['forgets a publish that removes files when it is interrupted', 'client/sdk/resume.ts', 'onStaged', 'if (staged.removal) remember()', '', 'test/cli/resume.test.ts'],
   ['takes a file of a backup that was cut off for one that is there', 'server/operations/backup/file-list.ts', 'isListed', '?.size === size', '?.size !== undefined', BACKUP],
   ['extends a lease that was lost and acquired again', 'server/store/queries/nodes.ts', 'LeaseQueries.extend', '{ name, holder, fence }, { until }', '{ name, holder }, { until }', 'test/store/sqlite.test.ts'],
   ['revokes links of another review', 'server/store/queries/reviews.ts', 'ReviewQueries.removeLink', '{ id, slug, previewName }', '{ id }', 'test/api/reviews.test.ts'],
@@ -1090,6 +1092,7 @@ const ROWS: readonly Row[] = [
   ['sends a change of a domain to a watcher whose key has ended', 'server/domains/watch.ts', 'DomainWatchers.#poll', 'if (isSignedIn(watcher)) this.#send(watcher, record, now)', 'this.#send(watcher, record, now)', 'test/domains/following.test.ts'],
   ['orders all certificates of sites for one owner that restores sites', 'server/certificates/ca-rate-limits.ts', 'limitsOfShare', 'maxOrdersOfOwner(ofSites)', 'ofSites', 'test/certificates/budget.test.ts'],
   ['serves the root document of a renamed site without compression', 'server/sites/names.ts', 'renameWithin', 'if (liveVersionId) await tx.versions.update(liveVersionId, { isEncoded: false })', '', 'test/api/metadata.test.ts'],
+  ['deletes a file of another folder through a symbolic link with a pull', 'client/cli/folder/folder-writer.ts', 'FolderWriter.remove', 'this.check(path)', '', 'test/cli/own-site.test.ts'],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, within, code, replace, ...tests]) => ({
