@@ -191,6 +191,27 @@ describe('a deleted site', () => {
     await client.undelete(slug)
     assert.deepEqual(pluck((await client.domains()).domains, 'domain'), ['www.other-test.example.com'])
   })
+
+  test('has no domain that was added to another site since, and redirects none to it', async () => {
+    const { client, email } = await api.account()
+    const { store } = await api.operator()
+    const { id } = (await store.read.accounts.byEmail(email))!
+    await store.write('durable', {}, (tx) => tx.accounts.update(id, { plan: 'hobby' }))
+    const { slug } = await api.publish(client, { 'index.html': 'x' })
+    const other = await api.publish(client, { 'index.html': 'other' })
+    for (const domain of ['moved-test.com', 'www.moved-test.com']) await client.addDomain(domain, slug)
+    await client.delete(slug)
+    await client.addDomain('moved-test.com', other.slug)
+    await client.undelete(slug)
+    const { domains } = await client.domains()
+    assert.deepEqual(
+      new Map(domains.map((one) => [one.domain, [one.siteSlug, one.redirectsTo]])),
+      new Map([
+        ['moved-test.com', [other.slug, null]],
+        ['www.moved-test.com', [slug, null]],
+      ]),
+    )
+  })
 })
 
 test('the trash is listed in pages, the last deleted site first', async () => {

@@ -1093,6 +1093,8 @@ const ROWS: readonly Row[] = [
   ['orders all certificates of sites for one owner that restores sites', 'server/certificates/ca-rate-limits.ts', 'limitsOfShare', 'maxOrdersOfOwner(ofSites)', 'ofSites', 'test/certificates/budget.test.ts'],
   ['serves the root document of a renamed site without compression', 'server/sites/names.ts', 'renameWithin', 'if (liveVersionId) await tx.versions.update(liveVersionId, { isEncoded: false })', '', 'test/api/metadata.test.ts'],
   ['deletes a file of another folder through a symbolic link with a pull', 'client/cli/folder/folder-writer.ts', 'FolderWriter.remove', 'this.check(path)', '', 'test/cli/own-site.test.ts'],
+  ['redirects a domain of a restored site to one that another site has since', 'server/domains/status.ts', 'restoreSiteDomains', 'primary && primary.slug === slug ? primary.domain : null', 'primary ? primary.domain : null', TRASH],
+  ['does not restore a site whose domain another one has since', 'server/domains/status.ts', 'restoreSiteDomains', 'if (await tx.domains.find(accountId, name.domain)) continue', '', TRASH],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, within, code, replace, ...tests]) => ({
