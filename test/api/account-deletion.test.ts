@@ -82,9 +82,10 @@ describe('deleting an account', () => {
     assert.equal((await api.request('GET', '/api/v1/me', { headers: stays.headers })).status, 200)
   })
 
-  test('forgets the networks and browsers from which the account signed in', async () => {
+  test('forgets the networks and browsers from which the account signed in, and its codes', async () => {
     const account = await api.account()
     await browser(api, account)
+    const code = await codeFor(api, account.email)
     await using tables = await openTestTables(api.data)
     const countSources = async () => {
       const sources = tables.db.selectFrom('sign_in_sources').where('email', '=', account.email)
@@ -93,6 +94,7 @@ describe('deleting an account', () => {
     assert.notEqual(await countSources(), 0)
     await account.client.deleteAccount(account.email)
     assert.equal(await countSources(), 0)
+    await expectFailure(api.anonymous.verifyCode(account.email, code), 'INVALID_CODE')
   })
 
   test('needs the address of the account, in any case and with spaces around it', async () => {

@@ -1095,6 +1095,7 @@ const ROWS: readonly Row[] = [
   ['deletes a file of another folder through a symbolic link with a pull', 'client/cli/folder/folder-writer.ts', 'FolderWriter.remove', 'this.check(path)', '', 'test/cli/own-site.test.ts'],
   ['redirects a domain of a restored site to one that another site has since', 'server/domains/status.ts', 'restoreSiteDomains', 'primary && primary.slug === slug ? primary.domain : null', 'primary ? primary.domain : null', TRASH],
   ['does not restore a site whose domain another one has since', 'server/domains/status.ts', 'restoreSiteDomains', 'if (await tx.domains.find(accountId, name.domain)) continue', '', TRASH],
+  ['creates an account again with a code from before its deletion', 'server/jobs/account-deletion.ts', 'AccountDeletion.deleteAccount', 'await tx.signIns.dropCodes(account.email)', '', 'test/api/account-deletion.test.ts'],
 ]
 
 export const MUTATIONS: readonly Mutation[] = ROWS.map(([breaks, file, within, code, replace, ...tests]) => ({
