@@ -59,7 +59,7 @@ const FLAGS = [
 ]
 const TEXTS = [
   ...(['reason', 'public-reason', 'note', 'for', 'level', 'link', 'from', 'until'] as const),
-  ...(['search', 'sort', 'limit', 'keep', 'parts', 'mail', 'nodes'] as const),
+  ...(['search', 'sort', 'limit', 'keep', 'parts', 'mail', 'nodes', 'out'] as const),
   ...(['to-data', 'to-database', 'to-blobs'] as const),
 ]
 

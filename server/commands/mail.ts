@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import type { Email } from '../mail/mail.ts'
-import { runAction } from './actions.ts'
+import { readOptions, runAction } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const mail: Command = {
@@ -18,11 +18,9 @@ export const mail: Command = {
 }
 
 async function preview(context: CommandContext, args: string[]): Promise<number> {
-  const out = args.indexOf('--out')
-  const folder = out < 0 ? undefined : args[out + 1]
-  const [kind, ...more] = out < 0 ? args : args.toSpliced(out, 2)
-  if (more.length > 0 || (out >= 0 && folder === undefined))
-    throw new UsageError('mail preview takes a kind of email, and --out FOLDER.')
+  const { values, options } = readOptions('mail preview', args, { takes: ['out'] })
+  const [[kind, ...more], folder] = [values, options.out]
+  if (more.length > 0) throw new UsageError('mail preview takes a kind of email, and --out FOLDER.')
   const emails = await samples(context)
   const chosen = emails.filter((email) => kind === undefined || email.kind === kind)
   if (chosen.length === 0) {

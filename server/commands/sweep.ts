@@ -1,3 +1,4 @@
+import { readOptions } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const sweep: Command = {
@@ -10,14 +11,15 @@ export const sweeps: Command = {
   run: listSweeps,
 }
 
-async function runSweeps(context: CommandContext, [name]: string[]): Promise<number> {
+async function runSweeps(context: CommandContext, args: string[]): Promise<number> {
+  const [name] = readOptions('sweep', args, { takes: [], operands: ['the name of a sweep or all'] }).values
   const { sweeps } = await import('../jobs/jobs.ts')
   const { runByHand } = await import('../jobs/scheduler.ts')
   const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
-  if (chosen.length === 0) {
-    const problem = name === undefined ? 'The name of a sweep is missing.' : `Unknown sweep: ${name}.`
-    throw new UsageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
-  }
+  if (chosen.length === 0)
+    throw new UsageError(
+      `Unknown sweep: ${name}. Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`,
+    )
   await using data = await context.openData('all')
   const errors: Error[] = []
   for (const one of chosen) {
