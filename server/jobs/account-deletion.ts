@@ -51,8 +51,7 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       }
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
-      await tx.signIns.dropCodes(account.email)
-      await tx.signIns.dropSources(account.email)
+      await tx.signIns.removeAddress(account.email)
       await removal?.record(tx)
     })
     try {

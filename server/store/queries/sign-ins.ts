@@ -27,10 +27,6 @@ export class SignInQueries extends QueryGroup {
     await this.#codes.increase({ email, network }, 'openTries')
   }
 
-  async dropCodes(email: string): Promise<void> {
-    await this.#codes.remove({ email })
-  }
-
   sources(email: string, sources: readonly string[]): Promise<SignInSource[]> {
     return this.#sources.list({ email, source: sources })
   }
@@ -88,7 +84,9 @@ export class SignInQueries extends QueryGroup {
     await this.#sources.update({ email, source }, { wrongTries: 0 })
   }
 
-  async dropSources(email: string): Promise<void> {
+  /** Its codes and sources; sessions are those of an account. */
+  async removeAddress(email: string): Promise<void> {
+    await this.#codes.remove({ email })
     await this.#sources.remove({ email })
   }
 
