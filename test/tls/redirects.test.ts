@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, mock, test } from 'node:test'
+import { databaseUnavailable } from '../../server/lib/errors.ts'
+import { ServingQueries } from '../../server/store/queries/serving.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { BASE, type Reply, SecureService, SITES } from './secure-service.ts'
 
@@ -212,6 +214,23 @@ describe('plain HTTP', () => {
     service.running.clock.now += 600_000
     assert.equal((await service.plain('ca.test', TOKEN_PATH)).status, 404)
   })
+})
+
+test('a domain whose certificate expires while the database is unreachable is served without it', async (t) => {
+  await using service = await SecureService.start()
+  const { slug } = await service.publish({ 'index.html': 'home' })
+  const { clock } = service.running
+  await service.addDomain('cut-off.test', slug)
+  await service.certify('cut-off.test', undefined, { notAfter: clock.now + 1000 })
+  assert.equal(summarize(await service.plain('cut-off.test')), '308 https://cut-off.test/')
+  clock.now += 1000
+  const outage = t.mock.method(ServingQueries.prototype, 'findDomain', async () => {
+    throw databaseUnavailable()
+  })
+  // The breaker opens.
+  for (let visit = 0; visit < 6; visit++)
+    assert.equal(summarize(await service.plain('cut-off.test')), '200 home')
+  assert.ok(outage.mock.callCount() > 0)
 })
 
 test('redirects contain the HTTPS port unless it is 443', async () => {

@@ -122,8 +122,9 @@ export class SiteResolver extends Component<SiteResolverOptions> {
       return this.#redirect(`${slot.key}.${this.parts.addresses.siteDomain}`, true, true)
     const cached = this.#cache.peekSlot(slot)
     if (cached && cached.kind !== 'by-scheme') return cached
-    if (cached && !this.#hasExpired(cached)) return select(cached, isSecure)
-    if (cached) this.#cache.invalidate(slot.key)
+    if (cached && (!this.#hasExpired(cached) || this.parts.breaker.isBlocking()))
+      return this.#select(cached, isSecure)
+    if (cached) this.#cache.invalidate(slot.key, 'outdated')
     return this.#resolveCold(slot.key, isSecure, client)
   }
 
@@ -137,11 +138,17 @@ export class SiteResolver extends Component<SiteResolverOptions> {
   }
 
   async #resolveCold(key: string, isSecure: boolean, client: RequestLike | undefined): Promise<Resolution> {
-    if (this.#cache.isLoading(key)) return select(await this.#cache.get(key), isSecure)
+    if (this.#cache.isLoading(key)) return this.#select(await this.#cache.get(key), isSecure)
     const { missLimiter, clientIp } = this.parts
     const load = () => this.#cache.get(key)
-    if (!client) return select(await this.#proxyLookups.run(load), isSecure)
-    return select(await missLimiter.run(key, clientIp(client), load, isNegative), isSecure)
+    if (!client) return this.#select(await this.#proxyLookups.run(load), isSecure)
+    return this.#select(await missLimiter.run(key, clientIp(client), load, isNegative), isSecure)
+  }
+
+  /** The site itself where a redirect would lead to a certificate that has expired. */
+  #select(cached: CachedHost, isSecure: boolean): Resolution {
+    if (cached.kind !== 'by-scheme') return cached
+    return isSecure || this.#hasExpired(cached) ? cached.https : cached.http
   }
 
   #hasExpired({ expiresAt }: ResolvedByScheme): boolean {
@@ -279,7 +286,7 @@ export class SiteResolver extends Component<SiteResolverOptions> {
     const owner = isSameName
       ? await getOwner(found.site.slug, () => this.#buildSite(found))
       : await getOwner(name)
-    const site = select(owner, true)
+    const site = this.#select(owner, true)
     if (site.kind === 'not-found') return NOT_FOUND
     return {
       kind: 'by-scheme',
@@ -300,10 +307,6 @@ export class SiteResolver extends Component<SiteResolverOptions> {
 
 function tableOf(cached: CachedHost): RouteTable | undefined {
   return cached.kind === 'site' ? cached.table : undefined
-}
-
-function select(cached: CachedHost, isSecure: boolean): Resolution {
-  return cached.kind !== 'by-scheme' ? cached : isSecure ? cached.https : cached.http
 }
 
 /** When a version is deleted with the preview that shows it; undefined for one that was ever live, which is kept. */

@@ -84,7 +84,6 @@ export class SignInQueries extends QueryGroup {
     await this.#sources.update({ email, source }, { wrongTries: 0 })
   }
 
-  /** Its codes and sources; sessions are those of an account. */
   async removeAddress(email: string): Promise<void> {
     await this.#codes.remove({ email })
     await this.#sources.remove({ email })
