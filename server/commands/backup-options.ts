@@ -21,8 +21,9 @@ export async function readBackup(values: readonly string[], setting: string) {
   const { readManifest } = await import('../operations/backup/manifest.ts')
   const time = values.at(-1)
   const hasTime = time !== undefined && /^\d{4}-\d\d-\d\dT/.test(time)
-  const target = await openBackupTarget(chooseTarget(hasTime ? values.slice(0, -1) : values, setting))
-  return { target, manifest: await readManifest(target, hasTime ? time : undefined) }
+  const name = chooseTarget(hasTime ? values.slice(0, -1) : values, setting)
+  const target = await openBackupTarget(name)
+  return { name, target, manifest: await readManifest(target, hasTime ? time : undefined) }
 }
 
 export function chooseTarget(values: readonly string[], setting: string): string {

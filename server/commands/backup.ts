@@ -103,7 +103,7 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const { json = false, repair = false } = options
   const of = readNumber(options.parts, 1, '--parts needs a number of days')
   const { partOfDay, verify } = await import('../operations/backup/verify.ts')
-  const { target, manifest } = await readBackup(values, config.backupTarget)
+  const { name, target, manifest } = await readBackup(values, config.backupTarget)
   const printProgress = progressPrinter(context, json)
   const report = ({ files, bytes }: VerifyResult) =>
     printProgress(() => `${pluralize(files, 'file')}, ${formatBytes(bytes)} compared`)
@@ -111,7 +111,7 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const { files, bytes, missing, damaged } = result
   const lost = [...missing, ...damaged]
   const { repairBackup } = await import('../operations/copies.ts')
-  const run = { target, hashes: lost, log, version, deadlines }
+  const run = { target: name, hashes: lost, log, version, deadlines }
   const repaired = repair && lost.length > 0 ? await repairBackup(config, run) : []
   const isIntact = repaired.length === lost.length
   if (json) context.print(JSON.stringify({ time: manifest.time, ok: isIntact, ...result, repaired }))

@@ -17,7 +17,6 @@ import { bucketUrl, readValue } from '../config/setting-types.ts'
 import { type Config, ConfigError } from '../config/settings.ts'
 import { COPYING_BLOBS, DEADLINES } from '../lib/deadlines.ts'
 import { toStorageError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
 import { isOpenElsewhere, sqliteStore, sqliteTables } from '../store/sqlite.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
@@ -63,7 +62,7 @@ export async function backUpData(config: Config, run: BackupRun): Promise<Backup
   const database = await openServiceDatabase(config, run)
   const { store } = database
   stack.use(store)
-  return await recordRun({ store, log: run.log }, () =>
+  return await recordRun({ store, config, ...run }, () =>
     withSpaceErrors(config.data, () => backUpInto(config, database, run)),
   )
 }
@@ -129,7 +128,7 @@ function identify(store: Store): Promise<string> {
 /** Copies files from the service that the target has lost. Returns the hashes of those it has now; others are a failure. */
 export async function repairBackup(
   config: Config,
-  { target, hashes, ...startOptions }: StartOptions & { target: BackupTarget; hashes: readonly string[] },
+  { target, hashes, ...startOptions }: StartOptions & { target: string; hashes: readonly string[] },
 ): Promise<string[]> {
   assertBackedUp(config)
   const { BackupLease } = await import('./backup/backup.ts')
@@ -140,10 +139,10 @@ export async function repairBackup(
   const blobs = await openBlobsOf(config, database, startOptions)
   stack.use(await BackupLease.acquire(store))
   const startedAt = store.clock()
-  const repaired = await repair(target, { store, blobs }, hashes)
+  const repaired = await repair(await openBackupTarget(target), { store, blobs }, hashes)
   const lost = hashes.length - repaired.length
-  const error = `lost or damaged files of a backup: ${lost}`
-  if (lost > 0) await recordOutcome({ store, ...startOptions }, { startedAt, items: 0, error })
+  const run = { startedAt, items: 0, error: `lost or damaged files of a backup: ${lost}` }
+  if (lost > 0) await recordOutcome({ store, config, target, ...startOptions }, run)
   return repaired
 }
 
@@ -293,9 +292,11 @@ function isFull(error: unknown): boolean {
   return code === 'INSUFFICIENT_STORAGE' || errcode === SQLITE_FULL || toStorageError(error) !== undefined
 }
 
+type RecordParts = Pick<BackupRun, 'log' | 'target'> & { store: Store; config: Config }
+
 /** Lost files count as a failure. */
 async function recordRun<T extends { copiedFiles: number; damaged: readonly string[] }>(
-  parts: { store: Store; log: Log },
+  parts: RecordParts,
   backUp: () => Promise<T>,
 ): Promise<T> {
   const startedAt = parts.store.clock()
@@ -309,11 +310,12 @@ async function recordRun<T extends { copiedFiles: number; damaged: readonly stri
   return made
 }
 
-/** The metrics of the service show it. */
+/** The metrics of the service show it: only runs to the target of the settings, or they would hide failures of its timer. */
 async function recordOutcome(
-  { store, log }: { store: Store; log: Log },
+  { store, log, target, config: { backupTarget } }: RecordParts,
   run: { startedAt: number; items: number; error: string | null },
 ): Promise<void> {
+  if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return
   const row = { name: BACKUP_RUN, durationMs: store.clock() - run.startedAt, ...run }
   await store
     .execute('relaxed', ({ sweepRuns }) => sweepRuns.record(row))

@@ -66,6 +66,27 @@ describe('slipway-server backup', () => {
     assert.match(more.at(-1)!, /Unset SLIPWAY_BLOBS_URL/)
   })
 
+  test('to another target than that of the settings hides no failure of the timer, and is none itself', async () => {
+    await using folder = await memoryFolder()
+    const settings = { DATA: data, SECRET, LOG: 'warn' }
+    const timer = { ...settings, BACKUP_TARGET: join(folder.path, 'unmounted') }
+    const readRun = () => {
+      using database = new DatabaseSync(join(data, 'slipway.db'))
+      return database.prepare("select started_at, failures from sweep_runs where name = 'backup'").get()!
+    }
+    assert.equal((await run(['backup'], timer)).code, 1)
+    const failed = readRun()
+    assert.equal(failed.failures, 1)
+    assert.equal((await run(['backup', folder.path], timer)).code, 0)
+    assert.equal((await run(['backup', join(folder.path, 'absent')], timer)).code, 1)
+    assert.deepEqual(readRun(), failed)
+    await mkdir(timer.BACKUP_TARGET)
+    assert.equal((await run(['backup', `${timer.BACKUP_TARGET}/`], timer)).code, 0)
+    assert.equal(readRun().failures, 0)
+    assert.equal((await run(['backup', join(folder.path, 'absent')], settings)).code, 1)
+    assert.equal(readRun().failures, 1, 'without a setting all targets count')
+  })
+
   test('is restored with keys and, only if that is wanted, with sessions, access of programs and review links', async () => {
     await using folder = await memoryFolder()
     const source = join(folder.path, 'data')
