@@ -67,6 +67,6 @@ const SKIP_REASONS: Record<SkipReason, string> = {
   system: 'system file',
   repository: 'version control',
   ignored: '.slipwayignore',
-  link: 'link to no file of the folder',
+  link: 'link to a file that is not published',
   special: 'special file',
 }

@@ -51,7 +51,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       )
       assert.match(
         first.stderr,
-        /^Skipped 2 files: css\/\.DS_Store \(system file\), outside\.txt \(link to no file of the folder\)$/m,
+        /^Skipped 2 files: css\/\.DS_Store \(system file\), outside\.txt \(link to a file that is not published\)$/m,
       )
       assert.match(first.stderr, /^Expires: \d{4}-\d\d-\d\d \d\d:\d\d UTC$/m)
       assert.match(first.stderr, /^Keep it: http\S+\/claim\?\S+$/m)

@@ -167,7 +167,7 @@ const REASON_NOUNS: Record<SkipReason, string> = {
   system: 'system file',
   repository: 'repository folder',
   ignored: 'ignored file',
-  link: 'link to no file of the folder',
+  link: 'link to a file that is not published',
   special: 'special file',
 }
 
