@@ -132,7 +132,7 @@ function llmsText({ baseUrl, branding }: PageSettings, text: string): string {
 ${text}
 ## Documentation
 
-${guides.join('')}- [All guides in one file](${baseUrl}/llms-full.txt)
+${guides.join('')}- [All guides in one file](${baseUrl}/llms-full.txt); the instructions above as a [skill](${baseUrl}/skill.md)
 - [OpenAPI document](${baseUrl}/api/openapi.json): every operation with schemas and examples
 - MCP: ${baseUrl}/mcp; at ${baseUrl}/mcp/account, a client signs in when it connects
 ${links.join('')}`

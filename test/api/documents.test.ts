@@ -55,7 +55,7 @@ describe('the pages about the API', () => {
     const text = agentText({ name: 'Slipway', baseUrl: api.baseUrl, lifetime: '24 hours', isAnonymous: true })
     const llms = await api.request('GET', '/llms.txt')
     assert.ok(llms.text.startsWith('# Slipway\n\n> ') && llms.text.includes(text))
-    assert.ok(llms.text.includes(`${api.baseUrl}/mcp/account`))
+    for (const path of ['/mcp/account', '/skill.md']) assert.ok(llms.text.includes(`${api.baseUrl}${path}`))
     for (const [, url = ''] of llms.text.matchAll(/\]\((.+?)\)/g)) {
       assert.equal((await api.request('GET', toTarget(url))).status, 200, url)
     }
