@@ -111,7 +111,7 @@ const RIGHTS_WHILE_SUSPENDED: ReadonlySet<SiteRight> = new Set(['read', 'remove'
 /** What others learn of a suspended account; its reason is for the account only. */
 export const OWNER_SUSPENDED = 'The account of the owner of this site is suspended'
 
-interface SiteAccess {
+export interface SiteAccess {
   slug: string
   account: Account
   now: number
@@ -139,7 +139,7 @@ export async function requireAccessTo(
 ): Promise<Site> {
   const role = site && (await findRole(queries, site, account))
   if (!role) throw siteNotFound()
-  if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(site) : siteNotFound()
+  if (isRetired(site)) throw role === 'owner' && isInTrash(site, now) ? siteInTrash(site) : siteNotFound()
   if (site.deletedAt !== null) throw siteExpired()
   // A suspended site is kept after its expiry, and its owner can take it along.
   const isKept = RIGHTS_WHILE_SUSPENDED.has(right) && (site.suspension ?? account.suspension)
@@ -248,8 +248,8 @@ export function isRetired({ deletionReason }: Site): boolean {
   return deletionReason === 'deleted' || deletionReason === 'renamed'
 }
 
-export function isInTrash({ keptUntil }: Site): boolean {
-  return keptUntil !== null
+export function isInTrash({ keptUntil, expiresAt }: Site, now: number): boolean {
+  return keptUntil !== null && (now < keptUntil || keptUntil === expiresAt)
 }
 
 /** SITE_EXPIRED after the site's expiry. */

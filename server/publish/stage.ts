@@ -281,8 +281,9 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     const files = request.merge
       ? mergeManifest(request, requireReplaced(replaced), limits)
       : listRequestedFiles(request)
-    if (!request.merge && !isDeepStrictEqual(limits, await this.limitsFor(caller)))
-      assertNoProblems(validateManifest(request, limits))
+    const isChecked = request.merge || isDeepStrictEqual(limits, await this.limitsFor(caller))
+    const problems = isChecked ? [] : validateManifest(request, limits)
+    if (problems.length > 0) throw validationError(problems)
     assertKnownImage(files, metadata)
     const skipped = findReusableFiles([...new Set([live, replaced])], files)
     await removeDamaged(tx, skipped, request.files)
@@ -355,10 +356,6 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       else await deleteVersions(tx, slug, { ids: [versionId], now: clock(), effect: 'outdated' })
     })
   }
-}
-
-function assertNoProblems(problems: readonly FieldError[]): void {
-  if (problems.length > 0) throw validationError([...problems])
 }
 
 export function compareManifests(

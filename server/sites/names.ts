@@ -108,10 +108,10 @@ export async function findByName(
   // Each row says where the site is now: two reads of which a rename came between would miss it.
   while (site && site.renamedTo !== null) site = await queries.sites.find(site.renamedTo)
   if (!site || isReusable(site, account.id)) return undefined
-  if ((isRetired(site) && !isInTrash(site)) || !(await findRole(queries, site, account)))
+  if ((isRetired(site) && !isInTrash(site, now)) || !(await findRole(queries, site, account)))
     throw nameTaken(name)
   if (site.ownerId !== account.id) throw nameTaken(name, ' by a site that another account shares with you')
-  if (isExpired(site, now) && !isInTrash(site)) throw nameExpired(name)
+  if (isExpired(site, now) && !isInTrash(site, now)) throw nameExpired(name)
   return site
 }
 

@@ -8,6 +8,7 @@ import {
   requireAccess,
   requireAccount,
   requireNotExpired,
+  type SiteAccess,
 } from '../accounts/authorization.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
 import {
@@ -55,7 +56,7 @@ export class Trash extends Component<TrashParts> {
       }
       if (claimToken !== undefined && (await isDeletableWith(tx, { slug, claimToken }))) return erase()
       const account = requireAccount(caller)
-      const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
+      const trashed = permanent ? await findInTrash(tx, { slug, account, now }) : undefined
       if (trashed) return erase()
       const site = await requireAccess(tx, 'delete', { slug, account, now })
       const isKept = !permanent && isRestorable(site, trashLifetime)
@@ -78,7 +79,7 @@ export class Trash extends Component<TrashParts> {
     const { store, plans, precompressor, clock } = this.parts
     const restored = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
-      const trashed = await findInTrash(tx, slug, account)
+      const trashed = await findInTrash(tx, { slug, account, now })
       if (!trashed) {
         await requireAccess(tx, 'delete', { slug, account, now })
         return undefined
@@ -179,9 +180,9 @@ async function releaseHosts(
   return domains
 }
 
-async function findInTrash(queries: Queries, slug: string, account: Account): Promise<Site | undefined> {
-  const site = await queries.sites.find(slug)
-  return site && site.ownerId === account.id && isInTrash(site) ? site : undefined
+async function findInTrash({ sites }: Queries, at: SiteAccess): Promise<Site | undefined> {
+  const site = await sites.find(at.slug)
+  return site && site.ownerId === at.account.id && isInTrash(site, at.now) ? site : undefined
 }
 
 async function noticeDeletion(

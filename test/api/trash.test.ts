@@ -88,6 +88,8 @@ describe('a deleted site', () => {
   test('is deleted permanently when its time in the trash has ended, with its blobs and not with its name', async () => {
     const { client, slug, bytes } = await deletedSite()
     api.pass(LIFETIME_DAYS * DAY_MS)
+    const late = await expectFailure(client.undelete(slug), 'NOT_FOUND')
+    assert.doesNotMatch(late.hint ?? '', /undelete/, 'the sweep may come later')
     assert.equal(await api.sweep('trash'), 1)
     assert.equal(await api.sweep('trash'), 0)
     api.pass(HOUR_MS)
