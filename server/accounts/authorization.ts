@@ -299,10 +299,10 @@ function needsKey(hint?: string): ApiError {
   })
 }
 
-export function needsKeyOrToken(): ApiError {
+export function needsKeyOrToken(
+  hint = 'For an anonymous site, send X-Slipway-Claim-Token with the claimToken from the response that created it; for a site of an account, send Authorization: Bearer with its API key.',
+): ApiError {
   const sentence =
     'API key or claim token required. Send the key as "Authorization: Bearer sl_live_…", or the claim token of an anonymous site as "X-Slipway-Claim-Token".'
-  const hint =
-    'For an anonymous site, send X-Slipway-Claim-Token with the claimToken from the response that created it; for a site of an account, send Authorization: Bearer with its API key.'
   return new ApiError('UNAUTHORIZED', sentence, { hint })
 }

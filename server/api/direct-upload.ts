@@ -4,7 +4,7 @@ import type { ArchiveResponse } from '../../protocol/api/publish.schema.ts'
 import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
 import { describePublish } from '../../protocol/publish-story.ts'
-import { publishScope } from '../accounts/authorization.ts'
+import { needsKeyOrToken, publishScope } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
@@ -67,6 +67,8 @@ async function publishBody(
   const query = request.query as { claimToken?: string; preview?: string }
   const { claimToken, preview } = withClaimToken(request, query)
   if (slug !== undefined) {
+    const hint = `A path without a dot is the name of a site to update: send its key, or its claim token as X-Slipway-Claim-Token. For a new site, add an extension, such as ${slug}.html.`
+    if (!request.caller.account && claimToken === undefined) throw needsKeyOrToken(hint)
     const scope = publishScope(preview)
     await services.pendingVersions.authorize(request.caller, slug, { claimToken, scope })
   }
