@@ -128,6 +128,8 @@ function sentence(keyword: string, params: Record<string, unknown>, fallback: st
       return `must have at most ${formatNumber(params.limit as number)} entries`
     case 'minItems':
       return `must have at least ${params.limit} entries`
+    case 'minProperties':
+      return `must have at least ${params.limit} fields`
     case 'enum':
       return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     default:

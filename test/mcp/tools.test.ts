@@ -213,6 +213,7 @@ describe('the tools for programs', () => {
       ['get_site', {}, /^VALIDATION_ERROR: slug: is required/],
       ['get_site', { slug: 7 }, /^VALIDATION_ERROR: slug: must be a string/],
       ['get_site', { slug: 'a%2e' }, /^NOT_FOUND: /],
+      ['set_metadata', { slug: 'a' }, /^VALIDATION_ERROR: body: must have at least 2 fields/],
       ['get_site', { slug: '..' }, /^VALIDATION_ERROR: slug: must be a slug, or a URL below localhost/],
       ['get_site', { slug: 'https://a.example.com/' }, /^VALIDATION_ERROR: slug: must be a slug, or a URL/],
       ['get_site', { slug: 'x'.repeat(2001) }, /^VALIDATION_ERROR: slug: must have at most 2000 characters/],

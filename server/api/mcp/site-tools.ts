@@ -87,6 +87,7 @@ export const SITE_TOOLS: Tools = {
         password: nullable(text('Visitors must enter it')),
         ttlSeconds: nullable(integer('Seconds from now until the site expires')),
       },
+      { minProperties: 2 },
     ),
     ...replaces('manage'),
     call: async (api, { slug, ...body }) =>
