@@ -92,7 +92,7 @@ export const METRICS = {
     'outcome',
   ),
   slipway_scans_total: counter(
-    'Scans of versions by outcome: accepted, refused, or failed (the scanner, or a scan for secrets).',
+    'Scans by outcome: accepted, refused, or failed: by the scanner one of each version, for secrets one of each batch of files.',
     'outcome',
   ),
   slipway_thumbnails_total: counter(
