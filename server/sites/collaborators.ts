@@ -51,11 +51,11 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     })
   }
 
-  /** Collaborators may remove themselves. Ends their review links and trusts, and their access by keys. NOT_FOUND. */
+  /** Collaborators may remove themselves. Ends their review links and trusts, and their access by keys, with the lock of those. NOT_FOUND. */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.parts
     const email = readEmail(typed)
-    await store.write('durable', { site: slug }, async (tx) => {
+    await store.write('durable', { site: slug, address: email }, async (tx) => {
       const now = clock()
       const right = email === account.email ? 'read' : 'delete'
       const { visitsKey } = await requireAccess(tx, right, { slug, account, now })

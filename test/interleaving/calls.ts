@@ -419,6 +419,11 @@ export const CALLS: Record<string, CallSpec> = {
     reads: ['ann', 'bakery'],
     run: ({ namedKeys }) => namedKeys.create(by(ANN), { name: 'ci', scope: 'publish', sites: ['bakery'] }),
   },
+  'create a key of a collaborator': {
+    changes: ['keys'],
+    reads: ['bakery'],
+    run: ({ namedKeys }) => namedKeys.create(by(BOB), { name: 'ci', scope: 'publish', sites: ['bakery'] }),
+  },
   'mark an administrator': {
     changes: ['administrators'],
     run: ({ administrators }) => administrators.set(COMMAND_LINE, CAT.email, true),

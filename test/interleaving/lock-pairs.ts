@@ -39,6 +39,11 @@ export const LOCK_PAIRS: Record<string, LockPair> = {
     first: 'create a key',
     second: 'sign in with a named key',
   },
+  'server/sites/collaborators.ts remove address': {
+    first: 'remove a collaborator',
+    second: 'create a key of a collaborator',
+    after: 9,
+  },
   'server/accounts/administrators.ts set counter': {
     first: 'remove an administrator',
     second: 'remove another administrator',
