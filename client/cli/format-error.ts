@@ -160,7 +160,7 @@ function suggestNextSteps(
     case 'UNAUTHORIZED':
       return work.settings.key
         ? [
-            `SLIPWAY_KEY is not a valid key of this server, or has expired. The key of a CI job lasts an hour; other keys: ${program} keys create ci --scope publish`,
+            `Set SLIPWAY_KEY to a valid key of this server. The key of a CI job lasts an hour; other keys: ${program} keys create ci --scope publish`,
           ]
         : [`Sign in: ${login}`]
     case 'INVALID_CODE':

@@ -179,7 +179,8 @@ describe('sites', () => {
   it('are refused with another message for an invalid key than for a missing one', async () => {
     fixture.server.reply(/./, errorResponse(401, 'UNAUTHORIZED'))
     const { stderr } = await fixture.cli.run(['sites'], keyed)
-    assert.match(stderr, /SLIPWAY_KEY is not a valid key of this server, or has expired/)
+    assert.match(stderr, /Set SLIPWAY_KEY to a valid key of this server/)
+    assert.doesNotMatch(stderr, /expired/, 'the server says whether it is invalid or has expired')
   })
 
   it('and every other command print a failure, or a question, as JSON with --json, and exit with the code of its kind', async () => {
