@@ -45,6 +45,21 @@ test(
   },
 )
 
+test('fields of settings are above their buttons on a page of 320 pixels', requiresBrowser, async () => {
+  await using owner = await web.owner({ viewport: { width: 320, height: 800 } })
+  const { page } = owner
+  const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'Hello' }) })
+  await page.goto(web.url(`/sites/${slug}/settings`))
+  for (const [label, verb] of [
+    ['Site name', 'Rename site'],
+    ['Email address', 'Invite'],
+  ] as const) {
+    const field = await page.getByRole('textbox', { name: label, exact: true }).boundingBox()
+    const button = await page.getByRole('button', { name: verb, exact: true }).boundingBox()
+    assert.ok(field!.width > 200 && field!.y + field!.height <= button!.y, label)
+  }
+})
+
 test('a phone, which has no folders, is offered files for the first site', requiresBrowser, async () => {
   await using owner = await web.owner(PHONE_WITH_TOUCH)
   const { page } = owner
