@@ -136,10 +136,16 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
 
   /** Without names, all of them. Resolves when the service's names are checked again. */
   invalidate(names: readonly string[] | undefined, effects = NO_EFFECTS): Promise<void> {
+    const { missLimiter, perSite, siteDomain } = this.parts
     if (names === undefined) this.#cache.markStale()
     else {
-      for (const name of names) this.#cache.invalidate(name, effects.get(name))
-      this.parts.missLimiter.addKnown(names)
+      for (const name of names) {
+        const effect = effects.get(name) ?? 'withdrawn'
+        this.#cache.invalidate(name, effect)
+        // The site may have ended. While the store is unreachable, its host keeps what it has.
+        if (perSite && effect === 'withdrawn') this.#cache.invalidate(`${name}.${siteDomain}`, 'outdated')
+      }
+      missLimiter.addKnown(names)
     }
     return this.refresh(names)
   }

@@ -47,7 +47,7 @@ describe('a service with HTTPS', () => {
     assert.equal((await own.secure(host)).body.toString(), 'home')
     for (const name of [`unknown.${SITES}`, `${site.versionId}--${site.slug}.${SITES}`, SITES])
       assert.equal(await own.namesFor(name), UNKNOWN_NAME, name)
-    const change = (work: (tx: WriteTransaction) => Promise<unknown>) => own.change([site.slug, host], work)
+    const change = (work: (tx: WriteTransaction) => Promise<unknown>) => own.change([site.slug], work)
     await change((tx) => tx.sites.rename(site.slug, 'new-name', 1))
     assert.equal(await own.namesFor(host), `DNS:${host}`, 'it redirects')
     const location = async (from: string) => (await own.secure(from)).headers.location

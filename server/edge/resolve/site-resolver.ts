@@ -206,16 +206,10 @@ export class SiteResolver extends Component<SiteResolverOptions> {
     if (site.kind !== 'site') return this.#previewWithoutSite(site, slug, label)
     if (!found?.requested) return { ...site, preview: true, table: undefined }
     const { id, previewUntil, liveReload } = found.requested
-    if (isId(label)) {
-      const table = await buildPreviewSite(found, this.parts)
-      return { ...site, preview: true, table, previewUntil: versionEnd(found.requested) }
-    }
-    const table = await buildPreviewSite(found, this.parts, ...(liveReload ? [reloadTag(id)] : []))
-    return {
-      ...{ ...site, preview: true, table },
-      previewUntil: previewUntil ?? undefined,
-      liveReload: liveReload ? id : undefined,
-    }
+    const reloads = liveReload && !isId(label)
+    const table = await buildPreviewSite(found, this.parts, ...(reloads ? [reloadTag(id)] : []))
+    const end = isId(label) ? versionEnd(found.requested) : (previewUntil ?? undefined)
+    return { ...site, preview: true, table, previewUntil: end, liveReload: reloads ? id : undefined }
   }
 
   async #previewWithoutSite(site: CachedHost, slug: string, label: string): Promise<Resolution> {
