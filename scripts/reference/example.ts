@@ -1,4 +1,4 @@
-import { example as sample } from '../../server/api/openapi-examples.ts'
+import { example as sample } from '../../protocol/api/examples.ts'
 import type { FieldSchema } from './fields.ts'
 
 interface ExampleCall {

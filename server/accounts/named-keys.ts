@@ -166,7 +166,6 @@ export async function mintKey(
   const keyHash = hashToken(apiKey)
   const key: NamedKey = {
     ...{ ...grant, keyHash, accountId, createdAt: now, lastUsedAt: null },
-    // Names of an account's keys are unique.
     name: issuedBy === undefined ? name : `${name} ${keyHash.slice(0, KEY_ID_LENGTH)}`,
     issuedBy: issuedBy ?? null,
   }

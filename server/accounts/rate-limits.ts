@@ -22,11 +22,10 @@ export interface RateLimitStatus {
 }
 
 /**
- * Contract, "Rate limits". Browser sessions of an account have a counter of their own, so that the dashboard and the
- * API key do not use up each other's requests. Pages of other origins have one too, so that no page keeps a visitor
- * from signing in. `message` counts messages of programs to `/mcp`, of which a client sends three before its first
- * call, `name` checks of names without an account: a page checks while its user types, `review` requests of the holders
- * of review links.
+ * Contract, "Rate limits". Browser sessions of an account have a counter of their own, so that the dashboard and the API key
+ * do not use up each other's requests. Pages of other origins have one too, so that no page keeps a visitor from signing in.
+ * `message` counts messages of programs to `/mcp`, of which a client sends three before its first call, `name` checks of
+ * names without an account: a page checks while its user types, `review` requests of the holders of review links.
  */
 export type LimitKind = 'api' | 'sign-in' | 'report' | 'message' | 'name' | 'review'
 

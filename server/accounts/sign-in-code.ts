@@ -54,9 +54,7 @@ export interface CodeTry {
   attemptHash: string | undefined
 }
 
-/**
- * `lock`: this wrong try locked sign-in, for the caller only or for all unknown sources; the owner must be notified.
- */
+/** `lock`: this wrong try locked sign-in, for the caller only or for all unknown sources; the owner must be notified. */
 export type Redeemed = {
   isRight: boolean
   isKnown?: boolean

@@ -7,7 +7,6 @@ import { readBody } from './bodies.ts'
 
 const MAX_REPORT_BYTES = 16 * 1024
 
-/** Anyone can send reports. */
 const MAX_REPORTS_PER_HOUR = 100
 
 const FIELDS = ['document-uri', 'effective-directive', 'violated-directive', 'blocked-uri', 'source-file']

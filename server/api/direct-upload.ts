@@ -14,9 +14,8 @@ import { publishDirectly, readArchiveRequest } from './publish.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
 /**
- * `curl -T site.zip {base_url}`: the first line of the response is the URL of the site, unless the client accepts JSON.
- * The format follows from the Content-Type, the first bytes or the file name. A path without a dot is the slug of the
- * site.
+ * `curl -T site.zip {base_url}`: the first line of the response is the URL of the site, unless the client accepts JSON. The
+ * format follows from the Content-Type, the first bytes or the file name. A path without a dot is the slug of the site.
  */
 export function directUploadHandlers(services: Services) {
   const upload = async ({ request, reply }: Call<'uploadSite' | 'uploadVersion'>) => {

@@ -211,7 +211,6 @@ function authorizationTarget({ url: target }: FastifyRequest, baseUrl: string): 
   return url.pathname + url.search
 }
 
-/** The route takes no query. */
 function toForwarded({ url, body }: FastifyRequest): Forwarded {
   const target = url.split('?', 1)[0]!
   return typeof body === 'string' ? { target, payload: body } : { target }

@@ -4,12 +4,12 @@ import {
   type ErrorCode,
   errorResponse,
 } from '../../protocol/api/errors.schema.ts'
+import { example, requestExamples, responseExamples } from '../../protocol/api/examples.ts'
 import { slug, versionId } from '../../protocol/api/fields.schema.ts'
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { integer, type Schema, text } from '../../protocol/api/schema.ts'
 import type { Branding } from '../../protocol/branding.ts'
-import { example, requestExamples, responseExamples } from './openapi-examples.ts'
 import type { Route } from './route.ts'
 
 const TAGS = {
@@ -208,7 +208,6 @@ function success({ id, answer: [, shape], archives, bytes }: Route, schemas: Sch
   const schema = schemas.reference(shape)
   const examples = responseExamples(id, shape)
   const json = { 'application/json': { schema, examples } }
-  // A direct upload.
   const content =
     archives && bytes
       ? { 'text/plain': { schema: text('The URL of the site, or of the preview') }, ...json }

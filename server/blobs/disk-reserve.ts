@@ -125,9 +125,7 @@ export class Ballast extends Component<BallastOptions> implements Disposable {
       const bytes = randomBytes(STEP_BYTES)
       while ((await file.stat()).size < steps * STEP_BYTES) await file.write(bytes)
       await file.sync()
-    } catch {
-      // The next interval tries again.
-    }
+    } catch {}
   }
 
   async #release(): Promise<boolean> {

@@ -109,9 +109,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     }
   }
 
-  /**
-   * Flushes an object if it is complete: one of a crashed process is too short, and after a power cut none is trusted.
-   */
+  /** Flushes an object if it is complete: one of a crashed process is too short, and after a power cut none is trusted. */
   async function commitOne(blob: StoredBlob): Promise<boolean> {
     const isTrusted = blob.object.endsWith(ownSuffix)
     if (!isTrusted && (await verify({ ...blob, offset: 0 })) !== 'intact') return false

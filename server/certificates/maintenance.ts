@@ -94,9 +94,8 @@ export async function maintain(
 }
 
 /**
- * For a job with its store: schedules names that no event has scheduled, such as domains from before HTTPS was enabled,
- * or restored sites.
- * Returns how many names were changed.
+ * For a job with its store: schedules names that no event has scheduled, such as domains from before HTTPS was enabled, or
+ * restored sites. Returns how many names were changed.
  */
 export async function repairNames({ clock, own, sites }: IssuingDeps, store: Store): Promise<number> {
   const missing = await repairInPages(

@@ -10,7 +10,6 @@ const SETTING = { takes: ['level', 'link', 'from', 'until'], operands: ['a text'
 
 const set = dataAction('banner set', SETTING, async ({ banners }, { value: text, options }) => {
   const { link, from, until } = options
-  // The service refuses another level.
   const level = options.level as BannerLevel | undefined
   const banner = await banners.set(COMMAND_LINE, {
     text,

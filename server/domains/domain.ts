@@ -192,7 +192,6 @@ function domainNotFound(): ApiError {
 
 interface RecordContext {
   proxyHost: string
-  /** The rows of the account by name. */
   own: ReadonlyMap<string, Domain>
   /** Certificates of active names, when HTTPS is enabled. */
   certificates: ReadonlyMap<string, DomainCertificate>

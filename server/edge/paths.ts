@@ -26,9 +26,8 @@ export function dirname(path: string): string {
 }
 
 /**
- * The canonical form of a request path, or undefined when it is not percent-encoded UTF-8. Names are compared
- * literally: no manifest has a slash or null byte within a segment, so an encoded slash becomes a null byte and
- * separates nothing.
+ * The canonical form of a request path, or undefined when it is not percent-encoded UTF-8. Names are compared literally: no
+ * manifest has a slash or null byte within a segment, so an encoded slash becomes a null byte and separates nothing.
  */
 export function canonicalize(path: string): string | undefined {
   if (UNRESERVED.test(path)) return path

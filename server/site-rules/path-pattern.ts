@@ -17,9 +17,8 @@ const NO_NAMES: ReadonlySet<string> = new Set()
 const NO_PARTS: readonly TemplatePart[] = []
 
 /**
- * The canonical form in which paths of rules and requests are compared: percent-encoded only where required,
- * in Unicode NFC; an encoded slash stays encoded. Characters are the bytes of a request. Undefined when it is
- * not percent-encoded UTF-8.
+ * The canonical form in which paths of rules and requests are compared: percent-encoded only where required, in Unicode NFC;
+ * an encoded slash stays encoded. Characters are the bytes of a request. Undefined when it is not percent-encoded UTF-8.
  */
 export function canonicalPath(path: string): string | undefined {
   if (PLAIN.test(path)) return path

@@ -113,9 +113,8 @@ export interface Store extends AsyncDisposable {
   pollChanges(): Promise<void>
 
   /**
-   * For how many milliseconds changes of other processes may have been missed: since the beginning of the last poll
-   * that succeeded. Those changes follow when polls succeed again. 0 while an engine notices a missed poll only by its
-   * failure.
+   * For how many milliseconds changes of other processes may have been missed: since the beginning of the last poll that
+   * succeeded. Those changes follow when polls succeed again. 0 while an engine notices a missed poll only by its failure.
    */
   silenceMs(): number
 

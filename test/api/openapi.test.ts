@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
       }),
     )
     const named = JSON.stringify([...examples.values()]).matchAll(/"(\w+)":\[?"\1"/gi)
-    assert.deepEqual([...named].map(String), [], 'an example in server/api/openapi-examples.ts is missing')
+    assert.deepEqual([...named].map(String), [], 'an example in protocol/api/examples.ts is missing')
     const { request, response } = examples.get('createSite')!
     assert.equal(request.content.files[0].content, '<h1>Hello</h1>')
     assert.equal(response.content.status, 'active')

@@ -317,7 +317,7 @@ const ROWS: readonly Row[] = [
   ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'contentFiles', 'budget.excludeByName(path, bytes.length)', 'false', 'test/api/contents.test.ts'],
   ['does not report the files that an archive removes', 'server/publish/archive-upload.ts', 'ArchivePublisher.#publish', '...(staged.removal && { removal: staged.removal }),', '', 'test/api/merge.test.ts'],
   ['keeps the claim token of a direct upload from its publisher', 'server/api/direct-upload.ts', 'directUploadHandlers', 'if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'if (false) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'test/api/contents.test.ts'],
-  ['documents examples with names in place of values', 'server/api/openapi-examples.ts', 'example', 'const known = VALUES[`${owner}.${name}`] ?? VALUES[name]', 'const known = undefined', 'test/api/openapi.test.ts'],
+  ['documents examples with names in place of values', 'protocol/api/examples.ts', 'example', 'const known = VALUES[`${owner}.${name}`] ?? VALUES[name]', 'const known = undefined', 'test/api/openapi.test.ts'],
   ['takes a direct upload for a site of another account', 'server/api/direct-upload.ts', 'directUploadHandlers', "name === '' || name.includes('.') ? undefined : name", 'undefined', 'test/api/contents.test.ts'],
 
   // The OpenAPI document

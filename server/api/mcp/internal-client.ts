@@ -117,7 +117,6 @@ export class CallError extends Error {
   }
 }
 
-/** What happened, and what to do next. */
 export function formatCallError({ body, retryAfterSeconds }: CallError): string {
   const { code, error, hint, docs, details } = body
   const known = retryAfterSeconds === undefined ? details : { ...(details as object), retryAfterSeconds }

@@ -43,7 +43,6 @@ export interface Tool {
   call(api: ApiClient, args: Arguments): Promise<object>
 }
 
-/** By their names. */
 export type Tools = Readonly<Record<string, Omit<Tool, 'name'>>>
 
 /** See the specification of the protocol, "Tools". Some clients require all of these. */

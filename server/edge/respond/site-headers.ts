@@ -11,7 +11,6 @@ const GENERATED_PAGE_HEADER = 'Content-Security-Policy'
 const CACHE_BYTES = 10_000
 const CACHE_BYTES_PER_PATH = 1000
 
-/** Measured bytes. */
 const PATH_BYTES = 250
 const ENTRY_BYTES = 40
 const RESPONSE_BYTES = 130

@@ -61,7 +61,6 @@ interface LogEntry extends LoggedRequest {
   address: string | undefined
 }
 
-/** Characters of a value. */
 const MAX_VALUE_LENGTH = 512
 
 /**

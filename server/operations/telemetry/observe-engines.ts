@@ -11,7 +11,6 @@ type Outcome = 'ok' | 'rejected' | 'failed'
 
 type AsyncMethod = (...given: unknown[]) => Promise<unknown>
 
-/** Records the time of each operation. */
 export function observeStore(store: Store, telemetry: Telemetry): Store {
   const { metrics } = telemetry
   const durations = (kind: 'read' | 'write') => (outcome: Outcome) =>

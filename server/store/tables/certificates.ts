@@ -80,9 +80,8 @@ const nameSet: Column<readonly string[], string> = {
 }
 
 /**
- * A request that counts against the limits of the CA: an order, an ARI renewal, which does not count there
- * (`renewal`), a certificate for the same names, a failed validation; or the end of a requested pause
- * (`pause`).
+ * A request that counts against the limits of the CA: an order, an ARI renewal, which does not count there (`renewal`), a
+ * certificate for the same names, a failed validation; or the end of a requested pause (`pause`).
  */
 export const acmeRequestTable = new Table({
   id: key(text),

@@ -1,5 +1,5 @@
-import { METADATA_TEXTS } from '../../protocol/api/publish.ts'
-import type { Schema } from '../../protocol/api/schema.ts'
+import { METADATA_TEXTS } from './publish.ts'
+import type { Schema } from './schema.ts'
 
 // Examples of the OpenAPI document. test/api/openapi.test.ts validates each against its schema.
 
