@@ -15,14 +15,17 @@ export interface ChosenSite {
 }
 
 /**
- * The server of a command without a site: the named one, otherwise that of the latest site that the user has published
- * from the folder, otherwise the default.
+ * The server of a command without a site, or with one that was not published from the folder: the named one, otherwise
+ * that of the site if the user has published it from here, otherwise that of the latest site of which this is true,
+ * otherwise the default.
  */
 export function resolveServer(work: CommandContext, options: OptionValues): string {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   if (named !== undefined) return named
-  const latest = work.siteMemory.all().find((site) => site.isOwn)
-  return latest?.server ?? defaultServer(work)
+  const own = work.siteMemory.all().filter((site) => site.isOwn)
+  const name = stringOption(options, 'site')
+  const site = own.find(({ slug }) => slug === name) ?? own[0]
+  return site?.server ?? defaultServer(work)
 }
 
 /** The server of a command that gives a program access to an account, or to this machine. A folder never chooses it. */
@@ -104,7 +107,7 @@ export async function chooseSite(work: CommandContext, options: OptionValues): P
   const name = stringOption(options, 'site')
   const ofSlug = known.find((site) => site.slug === name)
   const site = name === undefined ? await siteFromHere(work, known) : (ofSlug ?? siteOf(work, name, named))
-  const server = await chooseServer(named, site?.server, work)
+  const server = site ? await chooseServer(named, site.server, work) : resolveServer(work, options)
   if (site && !ofSlug && !site.isOwn) await confirmSite(work, site)
   return { server, slug: site?.slug ?? name!, remembered: site }
 }

@@ -22,7 +22,7 @@ omit the site to choose from a list. The connection is stored in .slipway/.`,
     const { terminal, settings, cwd } = work
     const folder = resolve(cwd, operand)
     assertFolder(work, folder, operand)
-    const server = resolveServer(work, options)
+    const server = resolveServer(work, { ...options, site: named })
     const slipway = accountClient(work, options, server)
     const { slug, siteUrl, currentVersionId } = await slipway.details(
       named ?? (await pickSite(work, slipway)),

@@ -3,7 +3,7 @@ import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
-import { foreignSite, loginCommand, resolvePublisherKey } from './account.ts'
+import { foreignSite, loginCommand, resolvePublisherKey, resolveServer } from './account.ts'
 import { claimRemembered } from './claim.ts'
 import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
 import {
@@ -211,7 +211,8 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
   assertNotBoth(options, 'review', 'draft')
   const known =
     slug === undefined ? work.siteMemory.find(folder, named) : work.siteMemory.findNamed(slug, named)
-  const server = await chooseServer(named, known?.server, work)
+  const isUnknown = slug !== undefined && known === undefined
+  const server = isUnknown ? resolveServer(work, options) : await chooseServer(named, known?.server, work)
   const remembered = isNew || known === undefined ? undefined : await ownSite(work, known, slug)
   if (!isNewSite({ slug, remembered }))
     for (const other of ['name', 'password', 'no-password']) assertNotBoth(options, 'draft', other)

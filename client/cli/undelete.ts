@@ -16,7 +16,7 @@ of which it was the site updates it again; to update it from another one, run li
     const { terminal, settings, siteMemory } = work
     if (slug === undefined)
       throw new UsageError('Name a site', `List deleted sites: ${settings.program} trash`)
-    const server = resolveServer(work, options)
+    const server = resolveServer(work, { ...options, site: slug })
     const { files: _, ...restored } = await accountClient(work, options, server).undelete(slug)
     const linked = siteMemory.all(server).find((site) => site.slug === restored.slug && site.isOwn)
     printResult(work, options, restored, () => {

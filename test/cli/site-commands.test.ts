@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { getUrl } from '../support/http-client.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
@@ -18,6 +19,7 @@ const FILES = {
 
 describe('a site of an account', () => {
   const start = useRealService()
+  const startElsewhere = useRealService()
 
   /** An owned site with versions of these texts. */
   async function startOwned(...texts: string[]) {
@@ -63,6 +65,36 @@ describe('a site of an account', () => {
     const several = await cli.run(['restore', newest.versionId.slice(0, 4)])
     assert.deepEqual([several.code, several.stderr.includes(newest.versionId)], [2, true])
     assert.equal((await cli.run(['restore', 'zz'])).code, 2)
+  })
+
+  it('that is named without having been published from here is one of the server of the folder', async () => {
+    using here = start({ 'index.html': 'shop' })
+    using elsewhere = startElsewhere({ 'index.html': 'of another server' })
+    const { cli } = here
+    const credentials = new CredentialStore(join(cli.home, '.config/slipway/config.json'))
+    for (const { cli: other, signIn } of [here, elsewhere]) {
+      await signIn()
+      await other.run(['publish', '.', '--name', 'tea-house'])
+      credentials.remember(other.env.SLIPWAY_URL!, { key: other.env.SLIPWAY_KEY!, email: 'ann@example.test' })
+    }
+    const server = cli.env.SLIPWAY_URL!
+    await cli.run(['publish', '.', '--name', 'tea-shop', '--new'])
+    cli.env = {}
+    cli.siteMemory.forget('tea-house', server)
+    const { siteUrl } = JSON.parse((await cli.run(['settings', '--site', 'tea-house', '--json'])).stdout)
+    assert.equal(new URL(siteUrl).port, new URL(server).port)
+    cli.write({ 'index.html': 'tea-house' })
+    const named = ['--site', 'tea-house']
+    assert.equal((await cli.run(['publish', '.', ...named])).stdout.trim(), siteUrl)
+    for (const args of [
+      ['delete', '--yes', ...named],
+      ['undelete', 'tea-house'],
+      ['delete', '--yes', ...named],
+    ])
+      assert.equal((await cli.run(args)).code, 0)
+    assert.equal((await getUrl(siteUrl)).status, 404)
+    const untouched = await elsewhere.service.client(elsewhere.cli.env.SLIPWAY_KEY!).details('tea-house')
+    assert.equal(untouched.files[0]!.size, 'of another server'.length)
   })
 
   it('is served completely, whatever the names of its files', async () => {
