@@ -39,6 +39,29 @@ export function loginCommand(work: CommandContext, server: string): string {
   return signInServer(work, {}) === server ? login : `${login} --server ${quoteArgument(server)}`
 }
 
+/** The command after which a publish is one of an account: it signs in, or claims the site of the folder. */
+export function accountCommand(
+  work: CommandContext,
+  {
+    server,
+    key,
+    remembered,
+  }: { server: string; key: string | undefined; remembered?: RememberedSite | undefined },
+): string {
+  if (key === undefined || remembered === undefined) return loginCommand(work, server)
+  return `${work.settings.program} claim${siteArgument(work, remembered)}`
+}
+
+/** The option of a suggested command that names a site; empty where the command means that site without it. */
+export function siteArgument(
+  { siteMemory, settings }: Pick<CommandContext, 'siteMemory' | 'settings'>,
+  { slug, server }: { slug: string; server: string },
+): string {
+  const known = siteMemory.all()
+  const isOnly = known.length > 0 && known.every((site) => site.slug === slug && site.server === server)
+  return isOnly && settings.site === undefined ? '' : ` --site ${quoteArgument(slug)}`
+}
+
 /** The key for a server, if there is one. Prints a note when SLIPWAY_KEY belongs to another server. */
 export function resolveKey(work: CommandContext, options: OptionValues, server: string): string | undefined {
   const { settings, credentials, terminal } = work

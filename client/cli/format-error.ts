@@ -172,7 +172,7 @@ function suggestNextSteps(
         ? [`See the trash: ${program} trash. Restore the site: ${program} undelete NAME`]
         : [`List what exists: ${program} sites, ${program} versions, ${program} previews, ${program} domains`]
     case 'SITE_EXPIRED':
-      return [`Publish the folder as a new site: ${program} publish`]
+      return [`Publish a folder as a new site: ${program} publish ./folder --new`]
     case 'UPLOAD_EXPIRED':
       return ['Another command may be uploading the same version. Run the same command again to resume.']
     case 'UPLOADS_MISSING':

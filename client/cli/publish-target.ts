@@ -207,8 +207,7 @@ async function confirmNewSite(
   if (!isDeleted && (refusal.code === 'SITE_EXPIRED' || claimToken !== undefined))
     return terminal.printNote(`${situation}. Publishing a new site.`)
   const restore = isDeleted ? [`To restore it: ${program} undelete ${quoteArgument(slug)}`] : []
-  if (!terminal.interactive)
-    throw new UsageError(situation, ...restore, `To publish a new site: ${program} publish --new`)
+  if (!terminal.interactive) throw new UsageError(situation, ...restore, 'To publish a new site: --new')
   for (const line of [situation, ...restore]) terminal.printNote(line)
   if (!(await confirm(terminal, 'Publish a new site?'))) throw new RefusedError('Nothing was published')
 }
@@ -277,7 +276,7 @@ function ownedError(
 ): CliError {
   const address = describeSite({ slug: slug ?? remembered!.slug, server })
   const login = loginCommand(work, server)
-  const createNew = `Or publish a new site: ${work.settings.program} publish --new`
+  const createNew = 'Or publish a new site: --new'
   return cause === undefined
     ? new AuthError(`${address} belongs to an account`, `Sign in: ${login}`, createNew)
     : new AuthError(`${address} was claimed by another account`, `Sign in as its owner: ${login}`, createNew)

@@ -3,7 +3,7 @@ import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
-import { foreignSite, loginCommand, resolvePublisherKey, resolveServer } from './account.ts'
+import { accountCommand, foreignSite, loginCommand, resolvePublisherKey, resolveServer } from './account.ts'
 import { claimRemembered } from './claim.ts'
 import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
 import {
@@ -150,7 +150,18 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
       options.review === true
         ? await complete(() => createReviewLink(work, plan, outcome.published.slug))
         : undefined
-    const reported = { ...outcome, ...summary, live: plan.live, skipped, remembered, startedAt, review }
+    const { live, server: at } = plan
+    const reported = {
+      ...outcome,
+      ...summary,
+      folder,
+      server: at,
+      live,
+      skipped,
+      remembered,
+      startedAt,
+      review,
+    }
     report(work, reported, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
@@ -304,8 +315,10 @@ function assertHasOwner(
   what: 'Previews' | 'Reviews',
 ): void {
   if (key !== undefined && remembered?.claimToken === undefined) return
-  const hint = key === undefined ? loginCommand(work, server) : `${work.settings.program} claim`
-  throw new AuthError(`${what} need an account`, `First: ${hint}`)
+  throw new AuthError(
+    `${what} need an account`,
+    `First: ${accountCommand(work, { server, key, remembered })}`,
+  )
 }
 
 function publishMode(options: OptionValues): PublishPlan['mode'] {
@@ -321,8 +334,10 @@ async function passwordFor(
   plan: PublishPlan,
 ): Promise<string | null | undefined> {
   if (changesPassword(options) && (plan.key === undefined || plan.remembered?.claimToken !== undefined)) {
-    const hint = plan.key === undefined ? loginCommand(work, plan.server) : `${work.settings.program} claim`
-    throw new AuthError('Only sites with an owner can have a password', `First: ${hint}`)
+    throw new AuthError(
+      'Only sites with an owner can have a password',
+      `First: ${accountCommand(work, plan)}`,
+    )
   }
   return readPassword(work, options)
 }

@@ -1,3 +1,4 @@
+import { relative } from 'node:path'
 import type { CreatedReviewLink } from '../../protocol/api/reviews.schema.ts'
 import {
   formatBytes,
@@ -11,6 +12,7 @@ import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { describePublish } from '../../protocol/publish-story.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
+import { siteArgument } from './account.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
 import type { PublishObserver, PublishPlan } from './publish-target.ts'
 import { quoteArgument } from './quote-argument.ts'
@@ -19,7 +21,7 @@ import { formatLocalTime } from './terminal/time.ts'
 import { briefId } from './version-id.ts'
 import { printWarnings } from './warnings.ts'
 
-type ReportDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'settings'>
+type ReportDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'settings' | 'siteMemory' | 'cwd'>
 
 /** Reports progress of a publish. */
 export function progressObserver(
@@ -54,8 +56,11 @@ interface PublishSummary extends ResumableResult {
   live: boolean
   /** What was left out of the folder. */
   skipped: readonly Exclusion[]
-  /** Commands in this folder find the site. */
+  /** The state of this folder has the site, as that of the published folder. */
   remembered: boolean
+  server: string
+  /** The published folder. */
+  folder: string
   /** Start in milliseconds. */
   startedAt: number
   /** With which others review it. */
@@ -63,14 +68,10 @@ interface PublishSummary extends ResumableResult {
 }
 
 /** Prints the result of a publish: only the address on stdout, everything else on stderr. */
-export function report(
-  { terminal, retryPolicy, settings }: ReportDeps,
-  summary: PublishSummary,
-  options: OptionValues,
-): void {
+export function report(work: ReportDeps, summary: PublishSummary, options: OptionValues): void {
+  const { terminal, retryPolicy } = work
   const { published, files, merged, live } = summary
   const { preview } = published
-  const { program } = settings
   const elapsed = (retryPolicy.now() - summary.startedAt) / 1000
   const done = merged ? 'Merged' : live || preview ? 'Published' : 'Saved draft of'
   const result = published.unchanged
@@ -90,8 +91,8 @@ export function report(
     )
   }
   if (!live && (preview || !published.unchanged))
-    terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
-  for (const line of describeStory(summary, program, retryPolicy.now())) terminal.printNote(line)
+    terminal.printNote(`Make it live: ${suggestNextStep(work, summary)}`)
+  for (const line of describeStory(work, summary)) terminal.printNote(line)
 }
 
 /** Whether a repeated request, because a response was lost, found another version live. */
@@ -105,12 +106,24 @@ export function publishedUrl({ published }: Pick<ResumableResult, 'published'>, 
 }
 
 /** Only an owner can restore. */
-function suggestNextStep({ published, site, remembered }: PublishSummary, program: string): string {
-  const option = remembered ? '' : ` --site ${quoteArgument(published.slug)}`
+function suggestNextStep(work: ReportDeps, summary: PublishSummary): string {
+  const { published, site, server } = summary
+  const { program } = work.settings
+  const option = siteArgument(work, { slug: published.slug, server })
   if (published.preview) return `${program} promote ${quoteArgument(published.preview.name)}${option}`
   return site.claimToken === undefined
     ? `${program} restore ${quoteArgument(briefId(published.versionId))}${option}`
-    : `${program} publish${option}`
+    : publishCommand(work, summary)
+}
+
+/** Without arguments, it publishes the folder that was published last. */
+function publishCommand(
+  { settings: { program, site }, cwd }: ReportDeps,
+  { published, remembered, folder }: PublishSummary,
+): string {
+  const path = quoteArgument(relative(cwd, folder) || '.')
+  const isKnown = remembered && site === undefined
+  return isKnown ? `${program} publish` : `${program} publish ${path} --site ${quoteArgument(published.slug)}`
 }
 
 /** ": 1 added, 2 changed, 3 unchanged," */
@@ -143,22 +156,21 @@ function toJson(summary: PublishSummary) {
   return { ...about, preview, unchanged, changes, ...others }
 }
 
-function describeStory(summary: PublishSummary, program: string, now: number): string[] {
-  const { published, site, live, remembered } = summary
+function describeStory(work: ReportDeps, summary: PublishSummary): string[] {
+  const { published, site, live, remembered, server } = summary
   const { slug, title, suggestedName } = published
   const isFirst = live && published.previousVersionId === null && !published.unchanged
   const expiresAt = published.preview?.expiresAt ?? site.expiresAt ?? published.expiresAt
   const isOwned = site.claimToken === undefined
   const name = suggestedName === undefined ? '' : ` --name ${suggestedName}`
   const link = site.claimUrl === undefined ? [] : [`open ${site.claimUrl}`]
-  const claim = remembered ? [`${program} claim${name}`] : []
-  const publish = remembered ? `${program} publish` : `${program} publish --site ${quoteArgument(slug)}`
+  const claim = `${work.settings.program} claim${name}${siteArgument(work, { slug, server })}`
   return describePublish({
     title,
     suggestedName,
-    expires: expiresAt === undefined ? undefined : describeExpiry(expiresAt, now),
-    keep: isOwned ? undefined : [...claim, ...link].join(', or '),
-    update: isFirst && (isOwned || remembered) ? publish : undefined,
+    expires: expiresAt === undefined ? undefined : describeExpiry(expiresAt, work.retryPolicy.now()),
+    keep: isOwned ? undefined : [...(remembered ? [claim] : []), ...link].join(', or '),
+    update: isFirst && (isOwned || remembered) ? publishCommand(work, summary) : undefined,
   })
 }
 

@@ -1,7 +1,7 @@
 import { MAX_NAME_LENGTH, MIN_NAME_LENGTH, suggestName as toName } from '../../protocol/site-name.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import type { Slipway } from '../sdk/slipway.ts'
-import { loginCommand } from './account.ts'
+import { accountCommand } from './account.ts'
 import { AuthError, RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext, CommandOption } from './command.ts'
 import type { PublishPlan } from './publish-target.ts'
@@ -41,10 +41,8 @@ export async function renameSite(
 export async function assertName(work: CommandContext, plan: PublishPlan): Promise<void> {
   const { server, key, name, remembered } = plan
   if (name === undefined) return
-  if (key === undefined || remembered?.claimToken !== undefined) {
-    const hint = key === undefined ? loginCommand(work, server) : `${work.settings.program} claim`
-    throw new AuthError('Choosing a name needs an account', `First: ${hint}`)
-  }
+  if (key === undefined || remembered?.claimToken !== undefined)
+    throw new AuthError('Choosing a name needs an account', `First: ${accountCommand(work, plan)}`)
   const slug = plan.slug ?? remembered?.slug
   if (slug === undefined || slug === name) return
   const { available, reason = 'The name is not available.' } = await work.connect(server, key).checkName(name)

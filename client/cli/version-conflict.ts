@@ -5,6 +5,7 @@ import { diffManifests, type ManifestDiff } from '../../protocol/manifest/manife
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
+import { siteArgument } from './account.ts'
 import { ConflictError, RefusedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { type PublishPlan, UNKNOWN_VERSION } from './publish-target.ts'
@@ -131,17 +132,17 @@ export function formatDiff(changes: ManifestDiff, all = false): string[] {
 }
 
 function nextSteps(
-  { settings: { program }, cwd }: CommandContext,
-  { preview, folder }: PublishPlan,
+  work: CommandContext,
+  { preview, folder, server }: PublishPlan,
   { slug, currentVersionId }: { slug: string; currentVersionId: string },
 ): string[] {
-  const command = `${program} publish${preview === undefined ? '' : ` --preview ${quoteArgument(preview)}`}`
   // Not into the published folder.
-  const beside = folder === cwd ? ` ${quoteArgument(`../${slug}`)}` : ''
+  const beside = folder === work.cwd ? ` ${quoteArgument(`../${slug}`)}` : ''
   const version = preview === undefined ? '' : ` --version ${quoteArgument(briefId(currentVersionId))}`
+  // Without the folder and the other options, the whole command would publish another folder.
   return [
-    `To overwrite that version: ${command} --overwrite`,
-    `To add your files to it: ${command} --merge`,
-    `To download it: ${program} pull${beside}${version}`,
+    'To overwrite that version: --overwrite',
+    'To add your files to it: --merge',
+    `To download it: ${work.settings.program} pull${beside}${version}${siteArgument(work, { slug, server })}`,
   ]
 }

@@ -403,7 +403,7 @@ describe('a folder that is watched', () => {
           assert.equal((await fixture.end()).code, 0)
         } else {
           await until(/another version.*\n {2}Published .* by ann-\d+@example\.test, with a key\n/i)
-          await until(/publish.* --overwrite\n/)
+          await until(/To overwrite that version: --overwrite\n/)
           assert.equal((await fixture.running).code, 7)
           const shown = preview
             ? (await client.preview(slug, preview)).versionId

@@ -104,13 +104,7 @@ describe('publish', () => {
   describe('of a site of the account that was deleted', () => {
     const trashed = errorResponse(404, 'NOT_FOUND', { deletedUntil: '2030-02-01T00:00:00.000Z' })
     const cases: [name: string, typed: string[] | undefined, code: number, url: string, message: RegExp][] = [
-      [
-        'fails in a script',
-        undefined,
-        2,
-        '',
-        /restore it: slipway undelete site-1\n.* slipway publish --new\n/,
-      ],
+      ['fails in a script', undefined, 2, '', /restore it: slipway undelete site-1\n.*: --new\n/],
       ['creates a new site after a yes', ['y'], 0, 'site-2', /slipway undelete site-1\nPublish a new site\?/],
       ['publishes nothing after a no', ['n'], 6, '', /Nothing was published/],
     ]

@@ -55,6 +55,34 @@ describe('publish after another version went live', () => {
     assert.equal(await site.read('index.html'), 'theirs')
   })
 
+  it('suggests only commands and options that mean the folder and the site, of several', async () => {
+    using site = start({ ...SITE, 'www/index.html': 'www' })
+    const { cli } = site
+    const client = await site.signIn()
+    const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
+    await cli.run(['publish', 'www'])
+    site.pass()
+    await publishElsewhere(client, slug, [['index.html', 'theirs']])
+    cli.write({ 'site/index.html': 'mine' })
+    const conflict = await cli.run(['publish', 'site'])
+    const steps = ['--overwrite', '--merge', `slipway pull --site ${slug}`]
+    assert.deepEqual(
+      [...conflict.stderr.matchAll(/^ {2}To .*: (.*)$/gm)].map(([, step]) => step),
+      steps,
+    )
+    for (const [option, command] of [
+      ['--draft', /^Make it live: slipway (restore \w+ --site \S+)$/m],
+      ['--preview=pr-1', /^Make it live: slipway (promote pr-1 --site \S+)$/m],
+    ] as const) {
+      site.pass()
+      const [, typed = ''] = command.exec((await cli.run(['publish', 'site', option])).stderr) ?? []
+      assert.equal(slugOf((await cli.run(typed.split(' '))).stdout), slug, typed)
+    }
+    delete cli.env.SLIPWAY_KEY
+    const anonymous = await cli.run(['publish', 'site', '--new'])
+    assert.match(anonymous.stderr, /^Keep it: slipway claim( --name \S+)? --site \S+, or open /m)
+  })
+
   it('says so of a named site, whatever site the folder has', async () => {
     using site = start({ ...SITE, 'other/index.html': 'other' })
     const { cli } = site
