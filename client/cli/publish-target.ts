@@ -192,8 +192,8 @@ async function goLiveWithoutWarnings(
 }
 
 /**
- * Prints why the remembered site is replaced. If it had an owner, who may have deleted it, asks first; without a terminal
- * throws a UsageError.
+ * Prints why the remembered site is replaced. If it had an owner, who may have deleted it, and whose password, required
+ * approval and collaborators the new one would not have, asks first; without a terminal throws a UsageError.
  */
 async function confirmNewSite(
   { terminal, settings: { program } }: CommandContext,
@@ -204,7 +204,7 @@ async function confirmNewSite(
   const isDeleted = isInTrash(refusal)
   const why = isDeleted ? 'was deleted' : "doesn't exist, or belongs to another account"
   const situation = `${describeSite(site)} ${refusal.code === 'SITE_EXPIRED' ? 'has expired' : why}`
-  if (!isDeleted && (refusal.code === 'SITE_EXPIRED' || claimToken !== undefined))
+  if (!isDeleted && claimToken !== undefined)
     return terminal.printNote(`${situation}. Publishing a new site.`)
   const restore = isDeleted ? [`To restore it: ${program} undelete ${quoteArgument(slug)}`] : []
   if (!terminal.interactive) throw new UsageError(situation, ...restore, 'To publish a new site: --new')

@@ -101,6 +101,18 @@ describe('publish', () => {
     })
   }
 
+  it('asks before it creates a new site in place of one of the account that expired, which may have had a password', async () => {
+    fixture.signIn()
+    await fixture.publish()
+    fixture.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(410, 'SITE_EXPIRED'))
+    const script = await fixture.publish()
+    assert.deepEqual([script.code, script.stdout], [2, ''])
+    assert.match(script.stderr, /site-1 at http:\S+ has expired\n {2}To publish a new site: --new\n/)
+    assert.equal((await fixture.cli.run(['publish', 'site'], { typed: ['n'] })).code, 6)
+    const confirmed = await fixture.cli.run(['publish', 'site'], { typed: ['y'] })
+    assert.match(confirmed.stdout, /\/site-2\./)
+  })
+
   describe('of a site of the account that was deleted', () => {
     const trashed = errorResponse(404, 'NOT_FOUND', { deletedUntil: '2030-02-01T00:00:00.000Z' })
     const cases: [name: string, typed: string[] | undefined, code: number, url: string, message: RegExp][] = [
