@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { isKey } from '../sdk/options.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { AuthError, RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
@@ -65,6 +66,11 @@ export function siteArgument(
 /** The key for a server, if there is one. Prints a note when SLIPWAY_KEY belongs to another server. */
 export function resolveKey(work: CommandContext, options: OptionValues, server: string): string | undefined {
   const { settings, credentials, terminal } = work
+  if (settings.key !== undefined && !isKey(settings.key))
+    throw new AuthError(
+      'SLIPWAY_KEY has characters that no API key has',
+      'Set it to one API key, without quotes',
+    )
   const key = keyFor(server, { option: stringOption(options, 'server'), settings, credentials })
   if (settings.key !== undefined && key !== settings.key) {
     terminal.printNote(

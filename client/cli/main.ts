@@ -124,6 +124,11 @@ async function run(work: CommandContext, args: string[]): Promise<void> {
 function siteOption({ settings }: CommandContext, command: Command, options: OptionValues): OptionValues {
   const isAboutSite = command.options.site?.value === SITE_OPTION.value
   if (!isAboutSite || settings.site === undefined || options.new === true) return {}
+  if (settings.site === '' && options.site === undefined)
+    throw new UsageError(
+      'SLIPWAY_SITE is empty, as from a variable that is not set',
+      'Name the site: --site SLUG. To use that of this folder: unset SLIPWAY_SITE',
+    )
   return { site: settings.site }
 }
 

@@ -7,13 +7,13 @@ import { findNearest } from '../../protocol/nearest.ts'
 export interface Settings {
   /** `SLIPWAY_URL` */
   server: string | undefined
-  /** `SLIPWAY_KEY` */
+  /** `SLIPWAY_KEY`, without the white space around it that a file or a form of secrets may add. */
   key: string | undefined
   /** `SLIPWAY_KEY` is set to nothing, as from a secret that does not exist. */
   keyIsEmpty: boolean
-  /** `SLIPWAY_SITE`: the site of a command that names none. */
+  /** `SLIPWAY_SITE`: the site of a command that names none. Empty, it is refused, as from a variable that is not set. */
   site: string | undefined
-  /** `SLIPWAY_SITE_PASSWORD`, for `publish --password`. */
+  /** `SLIPWAY_SITE_PASSWORD`, for `publish --password`, without a final line break, which no form can send. */
   sitePassword: string | undefined
   /** Where `slipway login` stores keys. */
   keysFile: string
@@ -30,19 +30,20 @@ export interface Settings {
 }
 
 /**
- * Reads the settings of the command line. Empty variables count as absent, and so do relative paths of `HOME` and
+ * Reads the settings of the command line. Other empty variables count as absent, and so do relative paths of `HOME` and
  * `XDG_CONFIG_HOME` (XDG Base Directory Specification): the files of the working folder may be those of a stranger.
  */
 export function readSettings(env: Record<string, string | undefined>, packageServer?: string): Settings {
   const known = [env.HOME, findFolder(homedir), findFolder(() => userInfo().homedir)]
   const home = known.find(isAbsolutePath) ?? NO_HOME
   const configFolder = [env.XDG_CONFIG_HOME].find(isAbsolutePath) ?? join(home, '.config')
+  const key = env.SLIPWAY_KEY?.trim()
   return Object.freeze({
     server: env.SLIPWAY_URL || undefined,
-    key: env.SLIPWAY_KEY || undefined,
-    keyIsEmpty: env.SLIPWAY_KEY === '',
-    site: env.SLIPWAY_SITE || undefined,
-    sitePassword: env.SLIPWAY_SITE_PASSWORD || undefined,
+    key: key || undefined,
+    keyIsEmpty: key === '',
+    site: env.SLIPWAY_SITE,
+    sitePassword: env.SLIPWAY_SITE_PASSWORD?.replace(/\r?\n$/, '') || undefined,
     keysFile: join(configFolder, 'slipway', 'config.json'),
     home,
     color: !env.NO_COLOR && env.TERM !== 'dumb',

@@ -7,7 +7,7 @@ import type { UploadOptions } from './upload.ts'
 export interface SlipwayOptions {
   /** Base URL of the server; empty in a page of the server itself. */
   baseUrl: string
-  /** API key. Without it, or with an empty one, calls are anonymous, or use the page's session. */
+  /** API key; white space around it is ignored. Without it, or with an empty one, calls are anonymous, or use the page's session. */
   key?: string | undefined
   /** The token of a review link, after the `#` of its URL. */
   reviewToken?: string | undefined
@@ -65,6 +65,18 @@ export function readBaseUrl(baseUrl: unknown): string {
   if (typeof baseUrl === 'string' && (baseUrl === '' || /^https?:\/\//i.test(baseUrl)))
     return baseUrl.replace(/\/+$/, '')
   throw new TypeError('baseUrl must be the URL of a Slipway server, such as https://slipway.example')
+}
+
+/** Whether a header can have this text as an API key. */
+export function isKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
+}
+
+/** Without the line break or space that a stored secret may end with; undefined when it is empty. */
+export function readKey(key: string | undefined): string | undefined {
+  const trimmed = key?.trim() || undefined
+  if (trimmed === undefined || isKey(trimmed)) return trimmed
+  throw new TypeError('key must be an API key, such as sl_live_…')
 }
 
 /** What a request has beside its operation. */

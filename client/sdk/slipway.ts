@@ -79,6 +79,7 @@ import {
   type Download,
   type ListOptions,
   readBaseUrl,
+  readKey,
   type SlipwayOptions,
   type VisitsOptions,
 } from './options.ts'
@@ -155,9 +156,9 @@ export class Slipway {
   readonly #send: Transport
   readonly #retryPolicy: RetryPolicy
 
-  /** TypeError when `baseUrl` is not the address of a server. */
+  /** TypeError when `baseUrl` is not the address of a server, or `key` cannot be a key. */
   constructor(options: SlipwayOptions) {
-    this.#options = { ...options, key: options.key || undefined }
+    this.#options = { ...options, key: readKey(options.key) }
     this.#baseUrl = readBaseUrl(options.baseUrl)
     this.#send = options.send ?? fetchTransport
     this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy

@@ -47,7 +47,8 @@ main() {
   CDPATH=
   refuse_links
   refuse_private
-  site=${SLIPWAY_SITE:-}
+  site=${SLIPWAY_SITE-}
+  [ -n "$site" ] || [ -z "${SLIPWAY_SITE+set}" ] || fail 2 'SLIPWAY_SITE is empty. To publish a new site: unset SLIPWAY_SITE'
   case $site in
   *[!a-z0-9-]*) fail 2 'SLIPWAY_SITE must be the name of a site, such as bakery' ;;
   esac

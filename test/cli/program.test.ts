@@ -204,6 +204,13 @@ test('the SDK says what is wrong when its server has no address', () => {
     assert.throws(() => new Slipway({ baseUrl } as SlipwayOptions), /^TypeError: baseUrl must be the URL of/)
 })
 
+test('the SDK accepts a key with a line break at its end, and refuses one with other characters', () => {
+  const make = (key: string) => new Slipway({ baseUrl: 'https://slipway.example', key })
+  make('sl_live_0\r\n')
+  for (const key of ['sl_live_0\nx', 'sl_live_é', 'a b'])
+    assert.throws(() => make(key), /^TypeError: key must be an API key/)
+})
+
 test('the SDK publishes a folder without files only with an error that names it', async () => {
   using cli = new CliHarness()
   cli.write({ 'site/.env': 'SECRET=1' })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
+import { readSettings } from '../../client/cli/settings.ts'
 import { pluck } from '../support/pluck.ts'
 import { type RealCli, slugOf, useRealService } from './real-cli.ts'
 
@@ -98,6 +99,43 @@ describe('the command in a script', () => {
     assert.equal(await slugAfter('--site', second), second)
     assert.ok(![first, second].includes(await slugAfter('--new')))
     assert.equal(JSON.parse((await own.cli.run(['settings', '--json'])).stdout).slug, first)
+  })
+
+  it('SLIPWAY_KEY and SLIPWAY_SITE_PASSWORD may end with the line break of a file, and a key with others is refused', async () => {
+    using own = start({ 'site/index.html': 'x' })
+    const client = await own.signIn()
+    const key = own.cli.env.SLIPWAY_KEY!
+    for (const [end, code] of [
+      ['\r\n', 0],
+      [`\n${key}`, 3],
+      ['é', 3],
+    ] as const) {
+      own.cli.env.SLIPWAY_KEY = key + end
+      const run = await own.cli.run(['publish', 'site'])
+      assert.equal(run.code, code, run.stderr)
+      if (code !== 0) assert.match(run.stderr, /SLIPWAY_KEY has characters that no API key has/)
+    }
+    own.cli.env.SLIPWAY_KEY = ' \n'
+    assert.match((await own.cli.run(['publish', 'site', '--new'])).stderr, /SLIPWAY_KEY is empty/)
+    assert.deepEqual(own.cli.pauses, [])
+    assert.equal((await Array.fromAsync(client.sites())).length, 1)
+    for (const password of ['sourdough', 'sourdough\n', 'sourdough\r\n'])
+      assert.equal(readSettings({ SLIPWAY_SITE_PASSWORD: password }).sitePassword, 'sourdough')
+  })
+
+  it('an empty SLIPWAY_SITE means no site, unless --site or --new is given', async () => {
+    using own = start({ 'site/index.html': 'x' })
+    const client = await own.signIn()
+    const slug = slugOf((await own.cli.run(['publish', 'site'])).stdout)
+    own.cli.env.SLIPWAY_SITE = ''
+    for (const args of [['publish', 'site'], ['delete', '--yes'], ['rollback']]) {
+      const { code, stderr } = await own.cli.run(args)
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, /SLIPWAY_SITE is empty.*\n.*unset SLIPWAY_SITE\n/)
+    }
+    assert.equal((await Array.fromAsync(client.sites())).length, 1)
+    for (const args of [['publish', 'site', '--site', slug], ['publish', 'site', '--new'], ['sites']])
+      assert.equal((await own.cli.run(args)).code, 0)
   })
 
   it('publish --dry-run says what would be uploaded, removed and left out, and why', async () => {

@@ -149,6 +149,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         3,
         /^slipway: .+\n {2}Set SLIPWAY_KEY to an API key .+, SLIPWAY_CLAIM_TOKEN\n$/,
       ],
+      ['an empty name of a site', '.', { SLIPWAY_SITE: '' }, 2, /SLIPWAY_SITE is empty.*unset SLIPWAY_SITE/],
       ['a preview without a site', '. --preview pr-1', {}, 2, /Set SLIPWAY_SITE/],
       ['a site to create without a name', '. --create', {}, 2, /Set SLIPWAY_SITE/],
       ['a preview without a name', '. --preview', {}, 2, /--preview needs a name/],
