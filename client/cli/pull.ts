@@ -63,10 +63,10 @@ version no longer has are removed, unless they were changed here.`,
       throw new RefusedError(`${folder} can't hold files whose names differ only in case`, ...collisions)
     await download(work, slipway, { slug, versionId, writer, files: wanted, maxBytes: maxTarBytes(files) })
     const isSource = work.siteMemory.find(folder, server)?.slug === slug && options.version === undefined
-    const removed = isSource
-      ? await removeDeleted(work, slipway, { slug, server, folder, versionId, files, writer })
-      : []
     const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
+    const isComplete = skipped.length === 0
+    const pulled = { slug, server, folder, versionId, files, writer, isComplete }
+    const removed = isSource ? await removeDeleted(work, slipway, pulled) : []
     const result = {
       slug,
       versionId,
@@ -77,7 +77,9 @@ version no longer has are removed, unless they were changed here.`,
       removed,
     }
     printResult(work, options, result, () => {
-      if (skipped.length > 0) terminal.printNote(`Skipped unsafe paths: ${skipped.join(', ')}`)
+      if (!isComplete) terminal.printNote(`Skipped unsafe paths: ${skipped.join(', ')}`)
+      if (!isComplete && isSource)
+        terminal.printNote('A publish from here removes them from the site, unless with --merge.')
       if (removed.length > 0) terminal.printNote(`Removed: ${listPaths(removed, false)}`)
       terminal.printDone(`Downloaded ${formatFileCount(wanted)}`)
       terminal.print(relative(cwd, folder) || '.')
@@ -127,16 +129,19 @@ interface Pulled {
   versionId: string
   files: readonly FileEntry[]
   writer: FolderWriter
+  /** Whether none of its files was skipped. */
+  isComplete: boolean
 }
 
 /**
  * Removes the files of the version last seen from here that the pulled one does not have; returns their paths. The next
- * publish replaces the pulled version, unless the folder has changes of such files, or they are not known any more.
+ * publish replaces the pulled version, unless the folder has changes of such files, or files of a folder that a link
+ * leads to, or lacks files that were skipped, or the files are not known any more.
  */
 async function removeDeleted(
   { siteMemory, terminal, platform }: CommandContext,
   slipway: Slipway,
-  { slug, server, folder, versionId, files, writer }: Pulled,
+  { slug, server, folder, versionId, files, writer, isComplete }: Pulled,
 ): Promise<string[]> {
   const seen = siteMemory.find(folder, server)?.liveVersionId ?? versionId
   const before = seen === versionId ? { files } : await unlessMissing(slipway.version(slug, seen))
@@ -158,11 +163,16 @@ async function removeDeleted(
     deleted.has(local),
   )
   const found = await digestAll(present)
-  const removed = present.filter(({ local }, index) => found[index]!.hash === deleted.get(local))
+  const removed = present.filter(
+    ({ local }, index) => found[index]!.hash === deleted.get(local) && !writer.isBehindLink(local),
+  )
   for (const { local } of removed) writer.remove(local)
   const kept = present.filter((file) => !removed.includes(file)).map(({ local }) => local)
-  if (kept.length === 0) siteMemory.setLiveVersion(slug, server, versionId)
-  else terminal.printNote(`Not in the live version, but changed here: ${listPaths(kept, false)}`)
+  if (kept.length === 0 && isComplete) siteMemory.setLiveVersion(slug, server, versionId)
+  if (kept.length > 0)
+    terminal.printNote(
+      `Not in the live version, but changed here or behind a link: ${listPaths(kept, false)}`,
+    )
   return removed.map(({ local }) => local)
 }
 

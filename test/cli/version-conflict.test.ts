@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
+import { toFiles } from '../api/content.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { type RealCli, slugOf, useRealService } from './real-cli.ts'
 
@@ -177,6 +178,36 @@ describe('publish after another version went live', () => {
       assert.deepEqual([pulled.removed, existsSync(join(cli.cwd, name))], [isKept ? [] : [name], isKept])
       assert.equal((await cli.run(['publish', '--replace'])).code, old === 'old' ? 0 : 7)
     }
+  })
+
+  it('fails after a pull that skipped files, which the next publish would remove', async () => {
+    using site = await startConflict()
+    const files = toFiles({ 'index.html': 'theirs', '.kube/page.html': 'theirs' })
+    await site.client.publish({ slug: site.slug, files })
+    site.pass()
+    const pulled = await site.cli.run(['pull', 'site', '--force'])
+    assert.equal(pulled.code, 0, pulled.stderr)
+    assert.match(
+      pulled.stderr,
+      /paths: \.kube\/page\.html\n.*removes them from the site, unless with --merge\.\n/,
+    )
+    assert.equal((await site.cli.run(['publish', '--replace'])).code, 7)
+  })
+
+  it('fails after a pull that left files behind a link, which the live version no longer has', async () => {
+    using site = start({ 'site/index.html': 'home', 'site/a/x.txt': 'x', 'site/b/x.txt': 'x' })
+    const client = await site.signIn()
+    const slug = slugOf((await site.cli.run(['publish', 'site'])).stdout)
+    site.pass()
+    await client.publish({ slug, files: toFiles({ 'index.html': 'home', 'b/x.txt': 'x' }) })
+    rmSync(join(site.cli.cwd, 'site/a'), { recursive: true })
+    symlinkSync('b', join(site.cli.cwd, 'site/a'))
+    const pulled = await site.cli.run(['pull', 'site', '--force'])
+    assert.equal(pulled.code, 0, pulled.stderr)
+    assert.match(pulled.stderr, /changed here or behind a link: a\/x\.txt\n/)
+    assert.ok(existsSync(join(site.cli.cwd, 'site/b/x.txt')))
+    site.cli.write({ 'site/index.html': 'mine' })
+    assert.equal((await site.cli.run(['publish', '--replace'])).code, 7)
   })
 
   it('succeeds when the caller has seen that version', async () => {

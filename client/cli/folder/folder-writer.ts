@@ -88,6 +88,15 @@ export class FolderWriter {
       throw new RefusedError(`Refusing to replace the folder ${target} by a file`)
   }
 
+  /** Whether a folder above a file is a link, through which nothing is written or removed. */
+  isBehindLink(path: string): boolean {
+    const names = this.#names(path)
+    return names.slice(0, -1).some((_, at) => {
+      const folder = join(this.#base, ...names.slice(0, at + 1))
+      return lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+    })
+  }
+
   /** Whether names that differ only in case are one file. Creates the folder. */
   foldsCase(): boolean {
     const folder = join(this.#base, ...this.#folder)
