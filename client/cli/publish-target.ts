@@ -46,6 +46,8 @@ export interface PublishPlan {
   name: string | undefined
   /** To set before the version is live; null to remove after it. */
   password?: string | null | undefined
+  /** Called once it is set. */
+  onPassword?: () => void
   /** Note about the version. */
   message: string | undefined
   live: boolean
@@ -161,10 +163,12 @@ function assertNoWarnings({ published }: ResumableResult, what: 'draft' | 'previ
 /** Before the version is live, so that it is never visible without the password. */
 export async function setPassword(
   work: CommandContext,
-  { server, key, password }: PublishPlan,
+  { server, key, password, onPassword }: PublishPlan,
   slug: string,
 ): Promise<void> {
-  if (password) await work.connect(server, key).setMetadata(slug, { password })
+  if (!password) return
+  await work.connect(server, key).setMetadata(slug, { password })
+  onPassword?.()
 }
 
 async function goLiveWithoutWarnings(

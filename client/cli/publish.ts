@@ -139,7 +139,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     const asksForRouting = plan.viewer.spaMode === undefined && isNewSite(plan)
     printNotices(work, options, notices(found, folder, { isMerged, asksForRouting }))
     const startedAt = work.retryPolicy.now()
-    const done = await publishWithReread(work, { ...plan, password }, found)
+    const done = await publishFirst(work, { ...plan, password }, found)
     const { outcome: reached, ...summary } = done
     const complete = <T>(step: () => Promise<T>) => afterPublish(work, publishedUrl(reached, plan.live), step)
     if (password === null) await complete(() => removePassword(work, plan, reached))
@@ -381,6 +381,25 @@ async function afterPublish<T>(
     return await step()
   } catch (error) {
     terminal.printNote(`${url} was published, but a later step failed.`)
+    throw error
+  }
+}
+
+/** Publishes; says of a failed update that it changed the password, which is set before the version is live. */
+async function publishFirst(
+  work: CommandContext,
+  plan: PublishPlan,
+  found: FolderScan,
+): Promise<PublishOutcome> {
+  let isSet = false
+  const onPassword = () => {
+    isSet = true
+  }
+  try {
+    return await publishWithReread(work, { ...plan, onPassword }, found)
+  } catch (error) {
+    if (isSet && !isNewSite(plan))
+      work.terminal.printNote('The password was set: visitors need it from now on.')
     throw error
   }
 }
