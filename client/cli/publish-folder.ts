@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { join, parse, relative, resolve } from 'node:path'
+import { join, parse, relative, resolve, sep } from 'node:path'
 import { pluralize } from '../../protocol/format.ts'
 import { type FolderScan, isPrivateFolder, linkTarget } from '../sdk/folder/scan.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
@@ -51,6 +51,7 @@ function rememberedFolder(
   const folder = sites.find(
     (site) => (slug === undefined || site.slug === slug) && (site.isOwn || !isNamed),
   )?.folder
+  if (folder === undefined && slug !== undefined) assertNoOtherFolder(siteMemory, slug)
   if (folder === undefined) return undefined
   if (!siteMemory.isInside(folder))
     throw new UsageError(
@@ -60,6 +61,16 @@ function rememberedFolder(
     )
   if (folder !== '.') terminal.printNote(`Using ${folder}, like last time.`)
   return folder
+}
+
+/** Throws a UsageError where the working folder would be published, but only folders in it were published before. */
+function assertNoOtherFolder(siteMemory: CommandContext['siteMemory'], slug: string): void {
+  const other = siteMemory.all().find((site) => site.isOwn && site.folder !== '.')
+  if (other === undefined) return
+  throw new UsageError(
+    `${slug} is not a site that was published from here`,
+    `Name the folder as well, such as ${quoteArgument(other.folder)}, or . for this one`,
+  )
 }
 
 /**
@@ -133,8 +144,8 @@ export function assertFolder(
     )
   }
   const target = realpathSync.native(folder)
-  const isHome = folder === resolve(settings.home) || isSameFolder(target, settings.home)
-  if (isHome || target === parse(target).root || isPrivateFolder(folder, { top: cwd }))
+  const hasHome = folder === resolve(settings.home) || isWithin(settings.home, target)
+  if (hasHome || target === parse(target).root || isPrivateFolder(folder, { top: cwd }))
     throw refusedFolder(settings.program, folder)
 }
 
@@ -145,6 +156,8 @@ export function refusedFolder(program: string, folder: string): RefusedError {
   )
 }
 
-function isSameFolder(target: string, other: string): boolean {
-  return existsSync(other) && realpathSync.native(other) === target
+/** Whether a folder is another one or in it. */
+function isWithin(folder: string, target: string): boolean {
+  const real = existsSync(folder) ? realpathSync.native(folder) : folder
+  return real === target || real.startsWith(target + sep)
 }

@@ -91,6 +91,8 @@ refuse_links() {
 # The data of a repository, folders of secrets and those of the system, by their names or by a link.
 refuse_private() {
   target=$(cd -- "$folder" && pwd -P)
+  home=$(cd -- "${HOME:-/}" 2>/dev/null && pwd -P) || home=/
+  case $home/ in "${target%/}"/*) target=/proc ;; esac
   case $target/ in /proc/* | /sys/*) fail 6 "Refusing to publish $(printable "$folder"): name the folder of your site" ;; esac
   printf '%s/%s\n' "$folder" "$target" | tr 'A-Z/' 'a-z\n' |
     while read -r name; do

@@ -285,6 +285,9 @@ describe('a folder that a stranger wrote', () => {
     symlinkSync(victim.cwd, join(cli.home, 'home'))
     cli.env.HOME = join(cli.home, 'home')
     assert.equal((await cli.run(['publish', victim.cwd])).code, 6, 'the home folder by a link')
+    cli.env.HOME = join(victim.cwd, 'ann')
+    mkdirSync(cli.env.HOME)
+    assert.equal((await cli.run(['publish', victim.cwd])).code, 6, 'a folder that has the home folder')
   })
 
   it('does not choose the data of a repository or a folder of secrets to publish', async () => {

@@ -54,6 +54,17 @@ describe('publish', () => {
       assert.match(second.stderr, /^Using dist, like last time\.$/m)
     })
 
+    it('does not publish this folder as a site of an unknown name when another one was published from here', async () => {
+      using fixture = start({ 'site/index.html': 'x', 'notes.txt': 'private' })
+      const client = await fixture.signIn()
+      const { stdout } = await fixture.cli.run(['publish', 'site'])
+      const { slug } = await client.renameSite(slugOf(stdout), 'renamed-elsewhere')
+      const { code, stderr } = await fixture.cli.run(['publish', '--site', slug])
+      assert.equal(code, 2)
+      assert.match(stderr, /Name the folder as well, such as site, or \. for this one\n/)
+      assert.equal((await fixture.cli.run(['publish', 'site', '--site', slug])).code, 0)
+    })
+
     const questions: [...Choice, asked: boolean][] = [
       ['publishes a folder without index.html after a yes, which it asks for once', [], ['y'], 0, true],
       ['publishes nothing after a no', [], ['n'], 6, true],
@@ -270,6 +281,22 @@ describe('publish', () => {
     assert.match(accepted.stderr, /Resuming/)
     fixture.cli.write({ 'site/other.js': made.join(' ') })
     assert.equal((await publish()).code, 0)
+  })
+
+  it('says that the password of a site was set when the update fails after that', async () => {
+    using fixture = start({ 'site/index.html': 'x' })
+    const client = await fixture.signIn()
+    const publish = (...args: string[]) =>
+      fixture.cli.run(['publish', 'site', '--password', ...args], {
+        env: { SLIPWAY_SITE_PASSWORD: 'sourdough' },
+      })
+    const slug = slugOf((await fixture.cli.run(['publish', 'site'])).stdout)
+    fixture.cli.write({ 'site/app.js': `a("${makeSecret('Slipway key')}")` })
+    const refused = await publish()
+    assert.equal(refused.code, 6)
+    assert.match(refused.stderr, /The password was set: visitors need it from now on\.\n/)
+    assert.equal((await client.details(slug)).hasPassword, true)
+    assert.doesNotMatch((await publish('--new')).stderr, /The password was set/)
   })
 
   it('without a change creates no version and exits with 0, but creates one for a new title', async () => {
