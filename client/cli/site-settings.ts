@@ -32,12 +32,14 @@ Changes settings of a site without publishing it again. Without options it shows
     }
     const { slipway, ...site } = await openSite(work, options)
     const name = stringOption(options, 'name')
-    const slug = name === undefined ? site.slug : await renameSite(work, slipway, { ...site, name })
     const isChange = Object.keys(change).length > 0
-    const details = isChange ? await slipway.setMetadata(slug, change) : await slipway.details(slug)
+    // First: a change that is refused would leave the site with a new name, of which a day has few.
+    const changed = isChange ? await slipway.setMetadata(site.slug, change) : undefined
+    if (isChange) work.terminal.printDone('Saved')
+    const slug = name === undefined ? site.slug : await renameSite(work, slipway, { ...site, name })
+    const details = changed && slug === site.slug ? changed : await slipway.details(slug)
     const { files: _, ...shown } = details
     printResult(work, options, shown, () => {
-      if (isChange) work.terminal.printDone('Saved')
       work.terminal.printRows(() =>
         formatTable([
           ['URL', details.siteUrl],

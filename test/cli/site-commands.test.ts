@@ -142,11 +142,12 @@ describe('a site of an account', () => {
     assert.equal((await cli.run(['settings', ...args], { env })).code, 0)
     const { title, spaMode, hasPassword, requireApproval } = await client.details(slug)
     assert.deepEqual([title, spaMode, hasPassword, requireApproval], ['Bakery', true, true, 'anyone'])
-    const unknown = await cli.run(['settings', '--require-approval', 'some'])
+    const unknown = await cli.run(['settings', '--name', 'never-named', '--require-approval', 'some'])
     assert.deepEqual(
       [unknown.code, /must be one of off, anyone, collaborators/.test(unknown.stderr)],
       [2, true],
     )
+    assert.equal((await client.details(slug)).slug, slug, 'it has kept its name')
     const { stdout } = await cli.run([
       'settings',
       '--no-password',
@@ -163,6 +164,8 @@ describe('a site of an account', () => {
     assert.equal((await client.versions(slug)).versions.length, 1)
     assert.match((await cli.run(['visits'])).stdout, /^No visits in the last 7 days\.\n$/)
     assert.equal((await fixture.runJson('visits', '--range', '24h')).json.range, '24h')
+    const renamed = await fixture.runJson('settings', '--name', 'named-at-last', '--title', 'Bakery')
+    assert.deepEqual([renamed.json.slug, renamed.json.title], ['named-at-last', 'Bakery'])
     assert.equal((await cli.run(['visits', '--range', '1y'])).code, 2)
     assert.match((await cli.run(['whoami'])).stdout, /^ann-\d@example\.test\n$/)
   })
