@@ -162,7 +162,7 @@ function describeStory(work: ReportDeps, summary: PublishSummary): string[] {
   const isFirst = live && published.previousVersionId === null && !published.unchanged
   const expiresAt = published.preview?.expiresAt ?? site.expiresAt ?? published.expiresAt
   const isOwned = site.claimToken === undefined
-  const name = suggestedName === undefined ? '' : ` --name ${suggestedName}`
+  const name = suggestedName === undefined ? '' : ` --name ${quoteArgument(suggestedName)}`
   const link = site.claimUrl === undefined ? [] : [`open ${site.claimUrl}`]
   const claim = `${work.settings.program} claim${name}${siteArgument(work, { slug, server })}`
   return describePublish({

