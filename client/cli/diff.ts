@@ -30,7 +30,8 @@ folder. Nothing is published.`,
       throw new UsageError('--with compares two saved versions, without a folder')
     const folder = typedOther === undefined ? await chooseFolder(work, options, operand) : work.cwd
     const remembered = siteMemory.find(folder, namedServer(stringOption(options, 'server'), settings))
-    const { slug, slipway } = await openSite(work, { site: remembered?.slug, ...options })
+    // By its folder, so that one that only the state of the folder names is a question.
+    const { slug, slipway } = await openSite(work, { site: remembered && folder, ...options })
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const readOther = async () => {

@@ -340,6 +340,7 @@ describe('a folder that a stranger wrote', () => {
       'publish --preview pr-1',
       'settings --title x',
       'rollback',
+      'diff',
       'pull copy',
       'people add mallory@example.test',
       'trust github mallory/x --branch main',
