@@ -1,6 +1,6 @@
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
-import { RefusedError, UnconfirmedError } from './cli-error.ts'
+import { InterruptedError, RefusedError, UnconfirmedError } from './cli-error.ts'
 import { type Command, SITE_OPTIONS } from './command.ts'
 import { reportRestored } from './restore.ts'
 import { describeVersion } from './version-id.ts'
@@ -22,11 +22,10 @@ Makes the version live that the current one replaced. Repeat it to go further ba
       const list = `${work.settings.program} versions`
       if (isSlipwayError(error, 'NOT_FOUND'))
         throw new RefusedError('There is no earlier live version', `List the saved versions: ${list}`)
+      const hint = `The site may have been rolled back. Before you repeat it, see which version is live: ${list}`
+      if (work.signal.aborted) throw new InterruptedError('Interrupted', hint)
       if (isSlipwayError(error, 'NETWORK', 'BAD_ANSWER', 'UNAVAILABLE', 'INTERNAL'))
-        throw new UnconfirmedError(
-          error,
-          `The site may have been rolled back. Before you repeat it, see which version is live: ${list}`,
-        )
+        throw new UnconfirmedError(error, hint)
       throw error
     })
     const name = describeVersion(restored.versionId, work.retryPolicy.now(), versions)

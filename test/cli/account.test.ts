@@ -221,6 +221,15 @@ describe('sites', () => {
       assert.deepEqual([code, /see which version is live: slipway versions/.test(stderr)], [5, true], stderr)
       assert.doesNotMatch(stderr, /same command/)
     }
+    const stop = new AbortController()
+    fixture.server.reply(/./, ({ method }) => {
+      if (method === 'GET') return [200, { versions: [] }]
+      stop.abort()
+      return 'cut'
+    })
+    const session = { ...keyed, signal: stop.signal }
+    const { code, stderr } = await fixture.cli.run(['rollback', '--site', 'otter'], session)
+    assert.deepEqual([code, /see which version is live: slipway versions/.test(stderr)], [130, true], stderr)
   })
 })
 
