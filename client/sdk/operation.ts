@@ -1,6 +1,7 @@
 import type { Body, Parameters, Value } from '../../protocol/api/operations.schema.ts'
 import { type OperationId, PATHS, type ParameterOf, type Path } from '../../protocol/api/paths.ts'
 import type { AnyCall } from './options.ts'
+import { SlipwayError } from './slipway-error.ts'
 
 type Parts<Id extends OperationId> = Omit<AnyCall, 'params' | 'query' | 'json'> & {
   query?: Sent<Value<Id, 'query'>>
@@ -29,9 +30,12 @@ export function operationTarget(
   return { method, path: path + buildQuery(query) }
 }
 
-/** The slashes of the path of a file stay. */
+/** The slashes of the path of a file stay. NOT_FOUND for `.` and `..`, with which the URL would be that of another request. */
 function encodePath(value: string, isFile: boolean): string {
-  return isFile ? value.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(value)
+  const names = isFile ? value.split('/') : [value]
+  if (names.some((name) => name === '.' || name === '..'))
+    throw new SlipwayError(`Not found: ${value}`, { code: 'NOT_FOUND' })
+  return names.map(encodeURIComponent).join('/')
 }
 
 function buildQuery(values: object = {}): string {

@@ -139,6 +139,9 @@ describe('a preview', () => {
     assert.equal((await publish('1', '--strict', '--password')).code, 0)
     assert.notEqual(await read(siteUrl), '1')
     assert.equal((await cli.run(['previews', 'delete'])).code, 2)
+    for (const line of ['previews delete ..', 'feedback --preview ..', 'promote .', 'settings --site ..'])
+      assert.equal((await cli.run(line.split(' '))).code, 2, `${line} is no other request`)
+    await assert.rejects(fixture.client.file(slugOf(siteUrl), '../x'), { code: 'NOT_FOUND' })
     assert.equal((await cli.run(['promote'])).code, 2)
     delete cli.env.SLIPWAY_KEY
     const refused = await publish('1', '--preview', 'pr-1', '--new')
