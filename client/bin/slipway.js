@@ -36,7 +36,7 @@ stderr.on('error', () => {})
 process.exitCode = await main({
   args: argv.slice(2),
   env,
-  cwd: process.cwd(),
+  cwd: findCwd(),
   version,
   packageServer: server,
   stdin,
@@ -44,6 +44,15 @@ process.exitCode = await main({
   stderr,
   signal: stop.signal,
 })
+
+/** Empty when the folder was deleted. */
+function findCwd() {
+  try {
+    return process.cwd()
+  } catch {
+    return ''
+  }
+}
 
 /** Empty for a user that the system does not know, as in a container. */
 function findHome() {

@@ -22,6 +22,7 @@ export interface Invocation extends Streams {
   /** Arguments after the program's name. */
   args: string[]
   env: Record<string, string | undefined>
+  /** Empty when the working folder was deleted. */
   cwd: string
   version: string
   /** The server that this program was downloaded from. */
@@ -77,6 +78,8 @@ export async function main(invocation: Invocation): Promise<number> {
   for (const [name, meant] of findMisspelled(invocation.env))
     terminal.printNote(`${name} is not a setting. Did you mean ${meant}?`)
   try {
+    if (invocation.cwd === '')
+      throw new UsageError('The current folder was deleted', 'Change to another one: cd FOLDER')
     await run(work, invocation.args)
     return 0
   } catch (error) {
