@@ -235,6 +235,11 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     )
   }
   const key = resolvePublisherKey(work, options, server)
+  if (key === undefined && work.settings.key !== undefined && isNewSite({ slug, remembered }))
+    throw new AuthError(
+      `SLIPWAY_KEY belongs to another server than ${server}`,
+      'Set SLIPWAY_URL to the server of the key. To publish without an account: unset SLIPWAY_KEY',
+    )
   // With a key, the server says what is wrong.
   if (slug !== undefined && key === undefined) assertIsName(slug)
   if (options.create === true && key === undefined)

@@ -10,13 +10,13 @@ import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
-import { linkTarget, scan } from '../sdk/folder/scan.ts'
+import { isUnfinished, linkTarget, scan } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
-import { FolderWriter, isProtectedFolder, isUnfinished, isWritablePath } from './folder/folder-writer.ts'
+import { FolderWriter, isProtectedFolder, isWritablePath } from './folder/folder-writer.ts'
 import { invalidTar, readTar } from './folder/read-tar.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
@@ -104,12 +104,11 @@ async function assertReplaceable(folder: string, files: readonly FileEntry[]): P
   if (names.some((name) => !topNames.has(name) && !isUnfinished(name))) throw refusal
   // Also what a publish leaves out by default, which the site may have by a rule of its publisher.
   const found = scan(folder, { mode: 'merge', ignored: true })
-  const written = found.files.filter(({ local }) => !isUnfinished(local))
   const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
   const isPulled =
     found.excluded.length + found.misnamed.length === 0 &&
-    written.every(({ local }) => hashes.has(local)) &&
-    (await digestAll(written)).every(({ hash }, index) => hash === hashes.get(written[index]!.local))
+    found.files.every(({ local }) => hashes.has(local)) &&
+    (await digestAll(found.files)).every(({ hash }, index) => hash === hashes.get(found.files[index]!.local))
   if (!isPulled) throw refusal
 }
 

@@ -34,7 +34,15 @@ export async function* parseEvents(bytes: AsyncIterable<Uint8Array>): AsyncGener
 export async function* parseRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<DomainRecord> {
   for await (const { type, data } of parseEvents(bytes)) {
     if (type === 'gone') throw new SlipwayError('The domain was removed', { code: 'NOT_FOUND', status: 404 })
-    if (type === 'domain') yield JSON.parse(data) as DomainRecord
+    if (type === 'domain') yield parseRecord(data)
+  }
+}
+
+function parseRecord(data: string): DomainRecord {
+  try {
+    return JSON.parse(data) as DomainRecord
+  } catch (cause) {
+    throw new SlipwayError('The server sends an event that is not JSON', { code: 'BAD_ANSWER', cause })
   }
 }
 

@@ -59,6 +59,13 @@ describe('scanning a folder', () => {
     assert.deepEqual([paths('replace'), paths('merge')], [['index.htm', 'index.html'], ['index.htm']])
   })
 
+  it('never publishes what a pull that was killed has left, also where hidden files are included', () => {
+    using cli = new CliHarness()
+    const name = '.slipway-00000000-0000-4000-8000-000000000000'
+    cli.write({ '.slipwayignore': '!.*', '.htaccess': 'x', [name]: 'half', [`sub/${name}`]: 'half' })
+    assert.deepEqual(pluck(scan(cli.cwd).files, 'path'), ['.htaccess'])
+  })
+
   it('ends for links that make any number of paths, and for an ignore file without an end', () => {
     using cli = new CliHarness()
     cli.write({ 'index.html': 'hi', '40/.keep': 'x' })

@@ -442,6 +442,10 @@ describe('the site of this folder', () => {
     assert.match(stderr, /SLIPWAY_KEY was not sent to http:\/\/127\.0\.0\.1/)
     assert.match(stderr, /You're not signed in to http:\/\/127\.0\.0\.1/)
     assert.equal((await fixture.cli.run(['claim', 'https://example.test/'], keyed)).code, 2)
+    fixture.cli.write({ 'new/index.html': 'x' })
+    const published = await fixture.cli.run(['publish', 'new', '--server', fixture.server.url], { env })
+    assert.equal(published.code, 3, 'and is not published without an account in its place')
+    assert.match(published.stderr, /SLIPWAY_KEY belongs to another server than http:/)
   })
 })
 

@@ -16,9 +16,11 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, describe, it, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
+import { parseRecords } from '../../client/sdk/events.ts'
 import { publishFolder } from '../../client/sdk/node.ts'
 import { Slipway, type SlipwayOptions } from '../../client/sdk/slipway.ts'
 import { selfSigned } from '../http2/self-signed.ts'
@@ -164,6 +166,17 @@ describe('the installed program', () => {
     assert.equal(runAfter(unknown), `0 ${version}\n`)
   })
 
+  it('says that the current folder was deleted', () => {
+    using cli = new CliHarness()
+    const folder = join(cli.cwd, 'gone')
+    mkdirSync(folder)
+    const program = [process.execPath, join(installed, 'bin/slipway.js')]
+    const script = 'cd "$0" && rmdir "$0" && exec "$@" publish --json'
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', script, folder, ...program])
+    assert.deepEqual([status, JSON.parse(stdout.toString()).code], [2, 'USAGE'], stderr.toString())
+    assert.match(stderr.toString(), /^Error: The current folder was deleted\n/)
+  })
+
   it('fails when stdout cannot be written, and has its own result when a reader has closed its pipes', () => {
     const program = [process.execPath, join(installed, 'bin/slipway.js')]
     const { status } = spawnSync('sh', ['-c', '"$0" "$@" help > /dev/full', ...program])
@@ -209,6 +222,11 @@ test('the SDK accepts a key with a line break at its end, and refuses one with o
   make('sl_live_0\r\n')
   for (const key of ['sl_live_0\nx', 'sl_live_é', 'a b'])
     assert.throws(() => make(key), /^TypeError: key must be an API key/)
+})
+
+test('the SDK reports an event of a domain that is not JSON as an invalid answer', async () => {
+  const bytes = Readable.from([Buffer.from('event: domain\ndata: {"domain\n\n')])
+  await assert.rejects(Array.fromAsync(parseRecords(bytes)), { name: 'SlipwayError', code: 'BAD_ANSWER' })
 })
 
 test('the SDK publishes a folder without files only with an error that names it', async () => {

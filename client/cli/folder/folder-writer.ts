@@ -43,11 +43,6 @@ export function isProtectedFolder(folder: string, top: string): boolean {
   return path.split(sep).some(isProtectedName)
 }
 
-/** Whether a file is one that a `FolderWriter` has not finished, because it was killed. */
-export function isUnfinished(path: string): boolean {
-  return /(^|\/)\.slipway-[\da-f-]{36}$/.test(path)
-}
-
 /** On every system, since the folder may be on a drive of Windows or macOS. */
 function isProtectedName(name: string): boolean {
   // In upper case first: a long s (U+017F) is an s for macOS.

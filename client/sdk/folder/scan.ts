@@ -133,6 +133,11 @@ export function linkTarget(path: string): string | undefined {
   return undefined
 }
 
+/** Whether a file is one that a pull has not finished, because it was killed: no rule includes it. */
+export function isUnfinished(path: string): boolean {
+  return /(^|\/)\.slipway-[\da-f-]{36}$/.test(path)
+}
+
 /**
  * Whether a folder, or what it leads to, is that of a repository or usually holds secrets, or is in one; those above
  * `top`, in which the user is, count only when they are of the system.
@@ -220,7 +225,7 @@ class FolderWalker {
 
   #entry(entry: Dirent, source: string, path: string, above: string[]): void {
     const isFolder = entry.isDirectory()
-    if (path === STATE_FOLDER) return
+    if (path === STATE_FOLDER || isUnfinished(path)) return
     const reason = this.#rules.reasonFor(path, isFolder)
     if (reason !== undefined) this.#exclude(isFolder ? `${path}/` : path, reason)
     else if (entry.name.includes('\uFFFD') && !exists(source)) this.#scan.misnamed.push(path)
