@@ -25,9 +25,15 @@ const { version } = require('../package.json')
 const isServed = existsSync(fileURLToPath(new URL('../server.json', import.meta.url)))
 const { server } = isServed ? require('../server.json') : {}
 
-// The first signal stops gracefully; the second one immediately.
+// Before the first request nothing has to be ended, and reading a large folder leaves no time for a listener: a signal
+// ends the program. Later the first signal stops gracefully, and the second one immediately.
 const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
+let isHandled = false
+const handleSignals = () => {
+  if (isHandled) return
+  isHandled = true
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
+}
 
 // A closed pipe changes no result; an address that could not be written is a failure. Notes are no result.
 stdout.on('error', ({ code }) => process.exit(code === 'EPIPE' ? process.exitCode : 1))
@@ -43,6 +49,7 @@ process.exitCode = await main({
   stdout,
   stderr,
   signal: stop.signal,
+  onConnect: handleSignals,
 })
 
 /** Empty when the folder was deleted. */

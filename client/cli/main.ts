@@ -27,8 +27,10 @@ export interface Invocation extends Streams {
   version: string
   /** The server that this program was downloaded from. */
   packageServer?: string | undefined
-  /** Aborts on a signal. */
+  /** Aborts on a signal of the system. */
   signal: AbortSignal
+  /** Called before the first request: until then, nothing has to be ended gracefully. */
+  onConnect?: () => void
   platform?: string
   retryPolicy?: RetryPolicy
   launch?: Launch
@@ -62,6 +64,7 @@ export async function main(invocation: Invocation): Promise<number> {
     launch: invocation.launch ?? launchDetached,
     send: transport.send,
     connect(baseUrl, key) {
+      invocation.onConnect?.()
       assertProxy(() => proxyFor(baseUrl))
       caller = { hasKey: key !== undefined, login: loginCommand(work, baseUrl) }
       const client = `slipway-cli/${invocation.version}`

@@ -166,6 +166,19 @@ describe('the installed program', () => {
     assert.equal(runAfter(unknown), `0 ${version}\n`)
   })
 
+  it('ends at Ctrl-C while it reads a folder', async () => {
+    using cli = new CliHarness()
+    cli.write({ 'index.html': 'x' })
+    const endless = `require('fs').readdirSync = () => { for (console.error('reading'); ; ); }
+      require('module').syncBuiltinESMExports()`
+    writeFileSync(join(installed, 'endless.cjs'), endless)
+    const args = ['-r', join(installed, 'endless.cjs'), join(installed, 'bin/slipway.js'), 'publish', '.']
+    const child = spawn(process.execPath, args, { cwd: cli.cwd, env: { HOME: cli.home } })
+    await once(child.stderr, 'data')
+    child.kill('SIGINT')
+    assert.deepEqual(await once(child, 'exit'), [null, 'SIGINT'])
+  })
+
   it('says that the current folder was deleted', () => {
     using cli = new CliHarness()
     const folder = join(cli.cwd, 'gone')
