@@ -162,8 +162,10 @@ printable() {
 # Credentials are in a file, because other users can read the arguments of a program.
 upload() {
   : >"$work/headers"
-  if [ -n "${SLIPWAY_KEY:-}" ]; then
-    header "Authorization: Bearer $SLIPWAY_KEY"
+  # Without a line break at its end, which a stored secret may have.
+  key=$(printf '%s' "${SLIPWAY_KEY-}" | tr -d '\r')
+  if [ -n "$key" ]; then
+    header "Authorization: Bearer $key"
   elif [ -n "${SLIPWAY_CLAIM_TOKEN:-}" ]; then
     header "X-Slipway-Claim-Token: $SLIPWAY_CLAIM_TOKEN"
   elif [ -n "${SLIPWAY_KEY+set}" ]; then
