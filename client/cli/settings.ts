@@ -43,7 +43,7 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
     key: key || undefined,
     keyIsEmpty: key === '',
     site: env.SLIPWAY_SITE,
-    sitePassword: env.SLIPWAY_SITE_PASSWORD?.replace(/\r?\n$/, '') || undefined,
+    sitePassword: env.SLIPWAY_SITE_PASSWORD?.replace(/(\r\n|\r|\n)$/, '') || undefined,
     keysFile: join(configFolder, 'slipway', 'config.json'),
     home,
     color: !env.NO_COLOR && env.TERM !== 'dumb',

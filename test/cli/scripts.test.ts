@@ -119,7 +119,7 @@ describe('the command in a script', () => {
     assert.match((await own.cli.run(['publish', 'site', '--new'])).stderr, /SLIPWAY_KEY is empty/)
     assert.deepEqual(own.cli.pauses, [])
     assert.equal((await Array.fromAsync(client.sites())).length, 1)
-    for (const password of ['sourdough', 'sourdough\n', 'sourdough\r\n'])
+    for (const password of ['sourdough', 'sourdough\n', 'sourdough\r', 'sourdough\r\n'])
       assert.equal(readSettings({ SLIPWAY_SITE_PASSWORD: password }).sitePassword, 'sourdough')
   })
 
