@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { open, stat, statfs, truncate } from 'node:fs/promises'
+import { readdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatBytes } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import { shareRunning } from '../lib/share-result.ts'
 import { SECOND_MS } from '../lib/time.ts'
 
@@ -84,11 +85,11 @@ interface BallastOptions {
 }
 
 /**
- * A file that occupies space until a write finds none: another program may use up the disk and the reserve with it, and
- * sites can be deleted then only if the database can be written. Processes of one machine share it.
+ * Files that occupy space and inodes until a write finds none: another program may use up the disk and the reserve with
+ * it, and sites can be deleted then only if the database can be opened and written. Processes of one machine share them.
  */
 export class Ballast extends Component<BallastOptions> implements Disposable {
-  readonly #file = join(this.parts.folder, 'ballast')
+  readonly #folder = join(this.parts.folder, 'ballast')
   #timer: NodeJS.Timeout | undefined
 
   /** Fills it in the background, now and whenever there is space again. */
@@ -118,30 +119,31 @@ export class Ballast extends Component<BallastOptions> implements Disposable {
     try {
       const { freeBytes, reserveBytes } = await this.parts.reserve.measure()
       const steps = Math.min(MAX_STEPS, Math.floor(reserveBytes / RESERVE_PARTS / STEP_BYTES))
-      const missing = steps * STEP_BYTES - (await this.#size())
+      const filled = await this.#list()
+      const missing = (steps - filled.length) * STEP_BYTES
       if (missing <= 0 || freeBytes - missing < reserveBytes) return
-      await using file = await open(this.#file, 'a', 0o600)
-      // A file system that compresses would not allocate zeros.
-      const bytes = randomBytes(STEP_BYTES)
-      while ((await file.stat()).size < steps * STEP_BYTES) await file.write(bytes)
-      await file.sync()
-    } catch {}
+      makeFolder(this.#folder, 0o700)
+      for (let step = 0; step < steps; step++) {
+        // A file system that compresses would not allocate zeros.
+        const bytes = randomBytes(STEP_BYTES)
+        if (!filled.includes(`${step}`))
+          await writeFile(join(this.#folder, `${step}`), bytes, { mode: 0o600, flush: true })
+      }
+    } catch {
+      // The next interval tries again.
+    }
   }
 
   async #release(): Promise<boolean> {
-    const size = await this.#size()
-    if (size === 0) return false
-    const leftBytes = Math.max(0, size - STEP_BYTES)
-    await truncate(this.#file, leftBytes)
+    const [step, ...left] = await this.#list()
+    if (step === undefined) return false
+    await rm(join(this.#folder, step), { force: true })
     const message = 'the disk is full: space that was kept for deletion and sign-in was released'
-    this.parts.log.warn(message, { left: formatBytes(leftBytes) })
+    this.parts.log.warn(message, { left: formatBytes(left.length * STEP_BYTES) })
     return true
   }
 
-  async #size(): Promise<number> {
-    return stat(this.#file).then(
-      ({ size }) => size,
-      () => 0,
-    )
+  #list(): Promise<string[]> {
+    return readdir(this.#folder).catch(() => [])
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, rmSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
@@ -340,39 +340,51 @@ export async function sqliteTables(file: string, { isSource }: { isSource: boole
   return { db: createKysely(() => database), [Symbol.asyncDispose]: async () => database.close() }
 }
 
-async function openConnections(
+interface Connections {
+  writer: DatabaseSync
+  watcher: DatabaseSync
+  reads: FlushedReads
+}
+
+async function openConnections(options: SqliteOptions, commits: CommitWatch): Promise<Connections> {
+  const { file, ballast } = options
+  const isFull = (error: unknown) => isDiskFull(error) || lacksInodes(error, dirname(file))
+  const open = () => tryOpen(options, commits)
+  try {
+    return await (ballast ? ballast.retry(open, isFull) : open())
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    const reason = isFull(error) ? 'the disk is full, make room' : (error as Error).message
+    throw new ApiError('UNAVAILABLE', `The database ${file} cannot be opened: ${reason}`, { cause: error })
+  }
+}
+
+async function tryOpen(
   { file, upgrade, deadlines = DEADLINES }: SqliteOptions,
   commits: CommitWatch,
-): Promise<{ writer: DatabaseSync; watcher: DatabaseSync; reads: FlushedReads }> {
+): Promise<Connections> {
   const deadline = performance.now() + OPEN_TIMEOUT_MS
   using opened = new DisposableStack()
   const openOne = async () => opened.adopt(await openConnection(file, deadline), (one) => one.close())
-  try {
-    makeFolder(dirname(file))
-    const writer = await openOne()
-    settleLog(writer, file)
-    await beginImmediate(writer, deadline)
-    const db = createKysely(() => writer)
-    await (upgrade ? migrateWithCopy(db, file, upgrade) : migrate(db))
-    writer.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY')
-    const [watcher, ...readers] = [await openOne(), await openOne(), await openOne()] as const
-    // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
-    // A read that writes would hold the lock as long as its state is shown.
-    for (const reader of [watcher, ...readers])
-      reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}; PRAGMA query_only = ON`)
-    const reads = await FlushedReads.open(
-      file,
-      { writer, watcher, readers },
-      { commits, refreshMs: deadlines.database.refresh },
-    )
-    opened.move()
-    return { writer, watcher, reads }
-  } catch (error) {
-    if (error instanceof ApiError) throw error
-    throw new ApiError('UNAVAILABLE', `The database ${file} cannot be opened: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
+  makeFolder(dirname(file))
+  const writer = await openOne()
+  settleLog(writer, file)
+  await beginImmediate(writer, deadline)
+  const db = createKysely(() => writer)
+  await (upgrade ? migrateWithCopy(db, file, upgrade) : migrate(db))
+  writer.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY')
+  const [watcher, ...readers] = [await openOne(), await openOne(), await openOne()] as const
+  // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
+  // A read that writes would hold the lock as long as its state is shown.
+  for (const reader of [watcher, ...readers])
+    reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}; PRAGMA query_only = ON`)
+  const reads = await FlushedReads.open(
+    file,
+    { writer, watcher, readers },
+    { commits, refreshMs: deadlines.database.refresh },
+  )
+  opened.move()
+  return { writer, watcher, reads }
 }
 
 /**
@@ -439,6 +451,7 @@ function getNewestChange(db: DatabaseSync): number {
 
 const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
+const SQLITE_CANTOPEN = 14
 /** Busy, locked, read-only, I/O error, corrupt (a failed read may be reported so), cannot open, not a database. */
 const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 11, 14, 26])
 
@@ -456,8 +469,16 @@ function translateError(error: unknown): never {
   throw code !== undefined && UNAVAILABLE_CODES.has(code) ? databaseUnavailable(error) : error
 }
 
+/** An index of the log that cannot be created counts as well: SQLITE_IOERR_SHMSIZE. */
 function isDiskFull(error: unknown): boolean {
-  return resultCode(error) === SQLITE_FULL
+  return resultCode(error) === SQLITE_FULL || (error as { errcode?: number } | undefined)?.errcode === 4874
+}
+
+/** The log and its index, which the last process of an orderly stop removes, cannot be created. */
+function lacksInodes(error: unknown, folder: string): boolean {
+  if (resultCode(error) !== SQLITE_CANTOPEN) return false
+  const { files, ffree } = statfsSync(folder)
+  return files > 0 && ffree === 0
 }
 
 /** SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { stat, statfs } from 'node:fs/promises'
+import { readdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { UpdateResponse } from '../../protocol/api/publish.schema.ts'
@@ -9,7 +9,7 @@ import { silentLog } from '../support/silent-log.ts'
 import { MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
-import { mountSmallDisk } from '../tools/small-disk.ts'
+import { mountSmallDisk, type SmallDisk } from '../tools/small-disk.ts'
 import { Api, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { make, send, TYPES } from './archive-requests.ts'
@@ -128,8 +128,7 @@ test('on a full disk sites can be deleted, and users can sign in', requires('sma
   await using disk = await mountSmallDisk(64 * MIB)
   const data = join(disk.folder, 'data')
   await using api = await Api.start({ DATA: data, DISK_RESERVE: `${32 * MIB}` })
-  const ballastBytes = () => stat(join(data, 'ballast')).then(({ size }) => size)
-  await waitFor(async () => (await ballastBytes().catch(() => 0)) >= 2 * MIB)
+  await waitFor(async () => (await countBallast(data)) === 2)
   const owner = await api.account()
   const sites = await Promise.all(
     ['one', 'two', 'three'].map((text) => api.publish(owner.client, { 'index.html': text })),
@@ -146,8 +145,8 @@ test('on a full disk sites can be deleted, and users can sign in', requires('sma
     await owner.client.delete(slug, { permanent: true })
     assert.equal((await api.visit(siteUrl)).status, 404)
   }
-  const left = await ballastBytes()
-  assert.ok(left < 2 * MIB, `${left} bytes are left`)
+  const left = await countBallast(data)
+  assert.ok(left < 2, `${left} MiB are left`)
   assert.ok(
     api.running.log.some(({ message }) => /^the disk is full: space .* was released$/.test(`${message}`)),
   )
@@ -159,11 +158,39 @@ test('on a full disk sites can be deleted, and users can sign in', requires('sma
     log: silentLog,
   })
   await ballast.fill()
-  assert.equal(await ballastBytes(), left, 'there is no space for it')
+  assert.equal(await countBallast(data), left, 'there is no space for it')
   await disk.clear()
   await ballast.fill()
-  assert.equal(await ballastBytes(), 2 * MIB)
+  assert.equal(await countBallast(data), 2)
 })
+
+for (const [what, fill] of [
+  ['space', (disk: SmallDisk) => disk.fill()],
+  ['inodes', (disk: SmallDisk) => disk.fillInodes()],
+] as const) {
+  test(`a stopped service starts and deletes on a disk without ${what}`, requires('small-disk'), async () => {
+    await using disk = await mountSmallDisk(64 * MIB, { inodes: 500 })
+    const settings = { DATA: join(disk.folder, 'data'), DISK_RESERVE: `${48 * MIB}` }
+    const stopped = await (async () => {
+      await using api = await Api.start(settings)
+      await waitFor(async () => (await countBallast(settings.DATA)) === 3)
+      const owner = await api.account()
+      return { ...owner, ...(await api.publish(owner.client, { 'index.html': 'hello' })) }
+    })()
+    await fill(disk)
+    await using api = await Api.start(settings)
+    assert.equal((await api.visit(stopped.siteUrl)).text, 'hello')
+    await api.client(stopped.key).delete(stopped.slug, { permanent: true })
+    assert.equal((await api.visit(stopped.siteUrl)).status, 404)
+  })
+}
+
+/** Its files have a MiB each. */
+const countBallast = (data: string) =>
+  readdir(join(data, 'ballast')).then(
+    (files) => files.length,
+    () => 0,
+  )
 
 test('uploads at the same time are refused before they use the reserve', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(64 * MIB)

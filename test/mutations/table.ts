@@ -340,6 +340,7 @@ const ROWS: readonly Row[] = [
   ['trusts uploads to an earlier process', 'server/blobs/disk.ts', 'commitOne', 'blob.object.endsWith(ownSuffix)', 'true', 'test/blobs/disk.test.ts'],
   ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', 'bufferBody', 'assertExpected(received, expected) return received }', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],
   ['takes more bytes of a large file than declared', 'server/blobs/disk.ts', 'receiveLarge', 'size += chunk.length assertLength(size, expected)', '      size += chunk.length', UPLOADS, 'test/blobs/disk.test.ts'],
+  ['does not start on a full disk', 'server/store/sqlite.ts', 'openConnections', 'ballast ? ballast.retry(open, isFull) : open()', 'open()', 'test/api/disk-reserve.test.ts'],
   ['leaves a full disk without space for deletion', 'server/blobs/disk-reserve.ts', 'Ballast.retry', '!(await this.#release())', 'true', 'test/api/disk-reserve.test.ts'],
   ['writes into the disk reserve', 'server/blobs/disk-reserve.ts', 'DiskReserve.assertSpace', 'if (this.#writableBytes < bytes) {', 'if (false) {', 'test/api/disk-reserve.test.ts'],
   ['leaves the database readable by the group', 'server/config/data-folder.ts', 'restrictAccess', 'mode & 0o700', 'mode & 0o770', 'test/operator/file-modes.test.ts'],

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, open, rm, rmdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,25 +11,34 @@ export interface SmallDisk extends AsyncDisposable {
   folder: string
   /** Fills the disk except for `freeBytes`. */
   fill(freeBytes?: number): Promise<void>
-  /** Frees the space that `fill` took. */
+  /** Creates empty files until the limit of `inodes`, except for this many. */
+  fillInodes(free?: number): Promise<void>
+  /** Frees what `fill` and `fillInodes` took. */
   clear(): Promise<void>
   /** Makes the file system read-only, or writable again. */
   readOnly(yes: boolean): Promise<void>
 }
 
-export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
+export async function mountSmallDisk(bytes: number, { inodes = 0 } = {}): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-disk-'))
-  await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'slipway-test', folder])
-  const ballast = join(folder, 'ballast')
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes},nr_inodes=${inodes}`, 'slipway-test', folder])
+  const [filler, empty] = [join(folder, 'filler'), join(folder, 'empty')]
   return {
     folder,
     async fill(freeBytes = 0) {
-      await using file = await open(ballast, 'a')
+      await using file = await open(filler, 'a')
       await fillDisk(file)
       const { size } = await file.stat()
       await file.truncate(Math.max(0, size - freeBytes))
     },
-    clear: () => rm(ballast, { force: true }),
+    async fillInodes(free = 0) {
+      await mkdir(empty, { recursive: true })
+      const { ffree } = await statfs(folder)
+      for (let count = free; count < ffree; count++) await writeFile(join(empty, `${count}`), '')
+    },
+    async clear() {
+      for (const path of [filler, empty]) await rm(path, { recursive: true, force: true })
+    },
     async readOnly(yes) {
       await run('mount', ['-o', `remount,${yes ? 'ro' : 'rw'}`, folder])
     },
