@@ -93,7 +93,7 @@ async function backUpInto(
   await mkdir(workFolder)
   stack.defer(removeWork)
   const copy = join(workFolder, 'slipway.db')
-  await blobs.assertLocalSpace((await stat(folder.database)).size)
+  await blobs.assertLocalSpace(2 * (await stat(folder.database)).size)
   await copySqlite(folder.database, copy)
   const tables = stack.use(await sqliteTables(copy, { isSource: true }))
   const made = await backUp({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
@@ -196,6 +196,11 @@ describe('slipway-server backup', () => {
     const refused = await run(['backup'], { ...settings, DISK_RESERVE: '16MB' })
     assert.equal(refused.code, 1)
     assert.match(refused.stderr, full)
+    const { size } = await stat(join(settings.DATA, 'slipway.db'))
+    await disk.fill(1_000_000 + 1.5 * size)
+    assert.match((await run(['backup'], { ...settings, DISK_RESERVE: '1MB' })).stderr, full)
+    assert.deepEqual(await readdir(target.path), [], 'no file was copied in vain')
+    await disk.clear()
     await disk.fill(400_000)
     assert.match((await run(['backup'], { ...settings, DISK_RESERVE: '0' })).stderr, full)
     assert.ok(!(await readdir(settings.DATA)).includes('backup'), 'the copy of the database is deleted')
