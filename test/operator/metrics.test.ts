@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { INCIDENTS } from '../../server/lib/incidents.ts'
 import { METRICS, type MetricName } from '../../server/lib/metric-table.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
@@ -10,6 +12,7 @@ import { tar } from '../archive/tar-file.ts'
 import { openTestStore } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { promtool } from './promtool.ts'
@@ -112,6 +115,40 @@ describe('the metrics of a service', () => {
       }
     }
   })
+})
+
+test('uploads whose clients disconnect are no failures of the storage', async () => {
+  await using service = await startTestService({ INTERNAL_PORT: '0' })
+  const countPuts = async (outcome: string) => {
+    const name = 'slipway_blob_operation_duration_seconds_count'
+    return (await scrape(service.service.internalPort!)).get(`${name}{operation="put",outcome="${outcome}"}`)
+  }
+  const data = Buffer.alloc(1_000_000)
+  const { json } = await sendRequest(service.port, {
+    method: 'POST',
+    path: '/api/v1/publish',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      files: [{ path: 'index.html', size: data.length, contentType: 'text/html' }],
+    }),
+  })
+  const { url } = (json as CreateResponse).upload.uploads[0]!
+  const { pathname, search } = new URL(url)
+  const archive = tar([{ name: 'index.html', data }])
+  const bodies = [
+    { method: 'PUT', path: pathname + search, type: 'text/html', body: data },
+    { method: 'POST', path: '/api/v1/publish', type: 'application/x-tar', body: archive },
+  ]
+  for (const [count, { method, path, type, body }] of bodies.entries()) {
+    const headers = { 'Content-Type': type, 'Content-Length': body.length }
+    const sent = request({ port: service.port, method, path, headers, agent: false }).on('error', () => {})
+    sent.write(body.subarray(0, 70_000))
+    const active = async () => (await scrape(service.service.internalPort!)).get('slipway_uploads_active')
+    await waitFor(async () => (await active()) === 1)
+    sent.destroy()
+    await waitFor(async () => (await countPuts('rejected')) + (await countPuts('failed')) > count)
+  }
+  assert.deepEqual([await countPuts('rejected'), await countPuts('failed')], [2, 0])
 })
 
 test('failures in a row are those of all processes, also of earlier ones, and only of sweeps that run', async () => {

@@ -1,5 +1,5 @@
 import type { Blobs } from '../../blobs/blobs.ts'
-import { ApiError } from '../../lib/errors.ts'
+import { ApiError, firstError } from '../../lib/errors.ts'
 import type { Histogram } from '../../lib/metrics.ts'
 import { type SpanOptions, type Telemetry, trace } from '../../lib/telemetry.ts'
 import { type Mail, MailRejectedError } from '../../mail/mail.ts'
@@ -78,7 +78,7 @@ function observer(telemetry: Telemetry, find: (outcome: Outcome) => Histogram) {
     try {
       return await work()
     } catch (error) {
-      outcome = error instanceof ApiError && error.status < 500 ? 'rejected' : 'failed'
+      outcome = isRejection(firstError(error)) ? 'rejected' : 'failed'
       throw error
     } finally {
       histograms[outcome].observe((performance.now() - startedAt) / 1000)
@@ -86,6 +86,14 @@ function observer(telemetry: Telemetry, find: (outcome: Outcome) => Histogram) {
   }
   return <T>(span: SpanOptions, work: () => Promise<T>): Promise<T> =>
     trace(telemetry, span, () => record(work))
+}
+
+/** The engines translate errors of their own connections: these are of a body whose client disconnected. */
+const DISCONNECTED = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'])
+
+function isRejection(error: unknown): boolean {
+  if (error instanceof ApiError) return error.status < 500
+  return DISCONNECTED.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')
 }
 
 function observeMethods(
