@@ -1,5 +1,15 @@
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
-import { closeSync, constants, fstatSync, fsync, fsyncSync, openSync, readdirSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import {
   access,
   type FileHandle,
@@ -8,6 +18,7 @@ import {
   readdir,
   readFile,
   rm,
+  stat,
   unlink,
   writeFile,
 } from 'node:fs/promises'
@@ -89,6 +100,8 @@ const OBJECTS_PER_PAGE = 1000
 
 export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOptions): Blobs {
   const shards = new Shards(folder)
+  /** Without the device, which may be another one when a disk is mounted again. */
+  const inode = statSync(folder).ino
   /** The end of the names of objects that this run has created. */
   const ownSuffix = `.${hashOnce('sha256', bootId).slice(0, 8)}`
   const place = (object: string) => join(folder, shardOf(object), object)
@@ -356,6 +369,8 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
       withStorageErrors(async () => {
         assertNoFailedFlush()
         await access(folder, constants.W_OK)
+        if ((await stat(folder)).ino === inode) return
+        throw notAvailable(new Error(`${folder} is not the folder of the start: is its disk mounted?`))
       }),
 
     assertSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
@@ -536,7 +551,11 @@ function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   return work().catch(translateError)
 }
 
-const UNAVAILABLE_CODES = new Set(['EIO', 'EROFS', 'EACCES', 'EMFILE', 'ENFILE'])
+/** Of a disk or a network file system, also one that is not mounted. */
+const UNAVAILABLE_CODES = new Set([
+  ...['EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOENT', 'ENOTDIR', 'ENODEV', 'ENXIO'],
+  ...['ESTALE', 'ENOTCONN', 'EHOSTDOWN', 'EHOSTUNREACH', 'ETIMEDOUT'],
+])
 
 function translateError(error: unknown): never {
   if (error instanceof ApiError) throw error
@@ -544,5 +563,9 @@ function translateError(error: unknown): never {
   if (full) throw full
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw error
-  throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', { cause: error })
+  throw notAvailable(error)
+}
+
+function notAvailable(cause: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', { cause })
 }

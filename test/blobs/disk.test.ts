@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -177,6 +177,23 @@ for (const what of ['the file', 'its folder'] as const) {
     assert.ok(await blobs.bytes(before), 'what was durable is still served')
   })
 }
+
+test('without its folder, or with an empty one in its place, as without its disk, it is unavailable', async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  const kept = await keep(blobs, SMALL)
+  const away = `${place.folder}-away`
+  await rename(place.folder, away)
+  await assert.rejects(blobs.put(toBody(LARGE), {}), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.check(), { code: 'UNAVAILABLE' })
+  await mkdir(place.folder)
+  await assert.rejects(blobs.put(toBody(LARGE), {}), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.check(), ({ code, cause }) => code === 'UNAVAILABLE' && /mounted/.test(cause))
+  await rm(place.folder, { recursive: true })
+  await rename(away, place.folder)
+  await blobs.check()
+  assert.deepEqual(await blobs.bytes(kept), SMALL)
+})
 
 test(
   'a file for which the disk had no space at its flush is uploaded again, without a restart',

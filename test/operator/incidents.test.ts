@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -185,6 +185,26 @@ const PLAYS: Play[] = [
         ...watch(service),
         begin: () => rename(folder, away),
         end: () => rename(away, folder),
+      }
+    },
+  },
+  {
+    what: 'the disk of the files is not mounted any more',
+    incidents: ['storage-fails'],
+    says: { 'storage-fails': { reason: /mounted/ } },
+    async play(stack) {
+      const service = stack.use(await startTestService())
+      const [folder, away] = [join(service.data, 'blobs'), join(service.data, 'away')]
+      return {
+        ...watch(service),
+        async begin() {
+          await rename(folder, away)
+          await mkdir(folder)
+        },
+        async end() {
+          await rm(folder, { recursive: true })
+          await rename(away, folder)
+        },
       }
     },
   },
