@@ -47,7 +47,9 @@ export class SettingError extends Error {
 /** Parses a value; SettingError without the value of a secret. */
 export function readValue<T>(name: string, { read, secret }: SettingType<T>, given: string): T {
   try {
-    return read(given)
+    const value = read(given)
+    if (given !== given.trim()) throw new Error('it must not begin or end with a blank or a line feed')
+    return value
   } catch (error) {
     const displayed = secret ? '(hidden)' : JSON.stringify(given)
     throw new SettingError(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
@@ -299,8 +301,8 @@ export function sender(description: string): SettingType<string> {
 
 export function address(description: string, schemes: string[], defaultValue = ''): SettingType<string> {
   return define(defaultValue, description, (given) => {
-    const url = URL.parse(given)
-    if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
+    const hasScheme = schemes.some((scheme) => given.toLowerCase().startsWith(`${scheme}//`))
+    if (!hasScheme || !URL.parse(given)?.hostname) {
       throw new Error(
         `it must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
       )

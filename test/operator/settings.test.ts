@@ -27,6 +27,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   BASE_URL: {
     values: [
       'slipway.example',
+      'https:slipway.example',
       'ftp://slipway.example',
       'http://',
       'https://slipway.example/path',
@@ -274,6 +275,20 @@ for (const [name, { values, allowed, secret }] of Object.entries(wrong)) {
     }
   })
 }
+
+test('a value with a blank or a line feed around it is refused, as one of a file that ends with a line', () => {
+  const values = {
+    ...Object.fromEntries(ANY_TEXT.map((name) => [name, '/value'])),
+    ...{ BASE_URL: 'https://slipway.example', SMTP_URL: 'smtp://mail.example', SECRET: 'x'.repeat(32) },
+  }
+  for (const [name, value] of Object.entries(values))
+    for (const given of [` ${value}`, `${value} `, `${value}\n`])
+      assert.match(
+        refusal({ [`SLIPWAY_${name}`]: given }).join(),
+        /must not begin or end with a blank|begins with/,
+        name,
+      )
+})
 
 const FLEET = {
   DATABASE_URL: 'postgres://user:hush@one.example,two.example:5433/slipway',
