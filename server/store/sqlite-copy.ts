@@ -1,4 +1,4 @@
-import { globSync, renameSync, rmSync, statSync } from 'node:fs'
+import { globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { open, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
@@ -64,10 +64,11 @@ export async function migrateWithCopy(
   file: string,
   { release, log, steps }: UpgradeOptions,
 ): Promise<void> {
+  removePartialCopies(file)
   const beforeChange = async () => {
     const startedAt = performance.now()
     await assertSpace(file)
-    const copy = await keepCopy(file, release)
+    const copy = await keepCopy(file, release).finally(() => removePartialCopies(file))
     log.info('copied the database before its migration', { copy, ...measure(copy, startedAt) })
   }
   const startedAt = performance.now()
@@ -91,12 +92,18 @@ async function assertSpace(file: string): Promise<void> {
   )
 }
 
+/** Those of a start that was killed, of any release, would take the space of the next copy. */
+function removePartialCopies(file: string): void {
+  const folder = dirname(file)
+  for (const name of readdirSync(folder))
+    if (/^slipway-before-.*\.partial/.test(name)) rmSync(join(folder, name))
+}
+
 /** Replaces the copy of an earlier attempt of the same release. */
 async function keepCopy(file: string, release: string): Promise<string> {
   const folder = dirname(file)
   const copy = join(folder, `slipway-before-${release.replace(/[^\w.-]/g, '_')}.db`)
   const partial = `${copy}.partial`
-  rmSync(partial, { force: true })
   await copySqlite(file, partial)
   renameSync(partial, copy)
   const copies = globSync('slipway-before-*.db', { cwd: folder }).map((name) => join(folder, name))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile, readdir, rm, stat } from 'node:fs/promises'
+import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeLog } from '../../server/lib/log.ts'
@@ -105,5 +105,9 @@ test('without room for the copy, no release starts and nothing changes', require
   })
   await disk.clear()
   assert.deepEqual(await listCopies(disk.folder), [])
-  assert.equal((await start(file, '1.1.0', [ADDS_COLUMN])).length, 2)
+  const { size } = await stat(file)
+  await disk.fill(2.5 * size)
+  await writeFile(join(disk.folder, 'slipway-before-1.0.9.db.partial'), Buffer.alloc(size))
+  assert.equal((await start(file, '1.1.0', [ADDS_COLUMN])).length, 2, 'what a killed start left is deleted')
+  assert.deepEqual(await listCopies(disk.folder), ['slipway-before-1.1.0.db'])
 })
