@@ -36,6 +36,7 @@ import {
   type Setting,
   scanner,
   secret,
+  secretAddress,
   sender,
   signUpPolicy,
   sizeLimit,
@@ -154,13 +155,10 @@ const rows = {
     defaultValue: { percent: 3 },
     defaultLabel: '3%',
   },
-  smtpUrl: {
-    ...address(
-      'SMTP server for emails: smtp:// or smtps:// with user and password. Without it, emails are written to files and sign-in codes to the terminal.',
-      ['smtp:', 'smtps:'],
-    ),
-    secret: true,
-  },
+  smtpUrl: secretAddress(
+    'SMTP server for emails: smtp:// or smtps:// with user and password. Without it, emails are written to files and sign-in codes to the terminal.',
+    ['smtp:', 'smtps:'],
+  ),
   mailFrom: sender('Sender address of emails. Default: slipway@ and the site domain.'),
   trustedProxies: integer(0, [0, 32], 'Number of reverse proxies in front that append to `X-Forwarded-For`.'),
   proxyProtocol: optional(
@@ -329,7 +327,7 @@ const rows = {
     ['short', 'full', 'none'],
     'IP addresses in the access log: `short` for the network (IPv4 /24, IPv6 /48), `full` or `none`.',
   ),
-  otlpUrl: address(
+  otlpUrl: secretAddress(
     'Collector that receives traces over OTLP/HTTP, such as `http://localhost:4318`. Default: the value of `OTEL_EXPORTER_OTLP_ENDPOINT`, otherwise no traces.',
     ['http:', 'https:'],
   ),

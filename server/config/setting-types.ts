@@ -311,6 +311,11 @@ export function address(description: string, schemes: string[], defaultValue = '
   })
 }
 
+/** Never shown: it may have a user and a password. */
+export function secretAddress(...row: Parameters<typeof address>): SettingType<string> {
+  return { ...address(...row), secret: true }
+}
+
 export function hostName(defaultValue: string, description: string): SettingType<string> {
   return define(defaultValue, description, (given) => {
     const host = given.toLowerCase()
@@ -343,7 +348,7 @@ export function bucketUrl(description: string): SettingType<string> {
 }
 
 export function backupTarget(description: string): SettingType<string> {
-  return parsed(description, (given) => given.startsWith('s3:') && parseBucketUrl(given))
+  return { ...parsed(description, (given) => given.startsWith('s3:') && parseBucketUrl(given)), secret: true }
 }
 
 /** `parse` throws a sentence without a subject. */

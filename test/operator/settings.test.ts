@@ -128,7 +128,11 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
       /must have the form s3:|invalid bucket|no user|name the region|endpoint|unknown parameter|prefix/,
     secret: true,
   },
-  BACKUP_TARGET: { values: ['s3://', 's3://bucket'], allowed: /must name the region|invalid bucket/ },
+  BACKUP_TARGET: {
+    values: ['s3://', 's3://bucket', 's3://key:hush@bucket?region=x'],
+    allowed: /must name the region|invalid bucket|no user/,
+    secret: true,
+  },
   BACKUP_KEEP: { values: [...NO_NUMBERS, '10001'], allowed: /a whole number from 0 to 10000/ },
   CACHE_DISK_BYTES: { values: [...NO_SIZES, '1MB'], allowed: /from 64 MiB to 16 TiB/ },
   SPOOL_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 16 TiB/ },
@@ -251,8 +255,9 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   ACCESS_LOG_FORMAT: { values: ['common', 'JSON'], allowed: /one of combined, json/ },
   ACCESS_LOG_ADDRESSES: { values: ['yes', 'hashed'], allowed: /one of short, full, none/ },
   OTLP_URL: {
-    values: ['localhost:4318', 'grpc://localhost:4317', 'http:'],
+    values: ['localhost:4318', 'grpc://user:hush@localhost:4317', 'http:'],
     allowed: /begins with http:\/\/ or https:\/\//,
+    secret: true,
   },
   TRACE_PERCENT: { values: [...NO_NUMBERS, '101'], allowed: /from 0 to 100/ },
   LOG: { values: ['loud', 'INFO', 'true'], allowed: /one of debug, info, warn, error, silent/ },
