@@ -32,7 +32,7 @@ const MAX_FAILURES_IN_ROW = 10
 /** That are logged, and that the next run reads again. */
 const MAX_UNREAD = 100
 
-/** How far the share can be used ahead, by large files. Beyond it, the clock was set. */
+/** How far the share can be used ahead, by large files. Further ahead, the clock was set. */
 const MAX_AHEAD_MS = 7 * DAY_MS
 
 /**
@@ -57,7 +57,8 @@ export async function verifyBlobs(
     for (const record of page) {
       if (usedUntil >= now) break
       if (!cursor.unread.includes(record.hash)) await verification.read(record, { isAgain: false })
-      if (!isByHand) usedUntil += DAY_MS * shareOf(record, after, config.verifyDaily)
+      const used = isByHand ? 0 : DAY_MS * shareOf(record, after, config.verifyDaily)
+      usedUntil = Math.min(usedUntil + used, now + MAX_AHEAD_MS)
       after = record.hash
     }
     const isEnd = page.length < RECORDS_PER_PAGE && after === (page.at(-1)?.hash ?? after)

@@ -257,6 +257,16 @@ test('every stored file is compared with its hash once in the time that the dail
   })
   assert.ok(counter.value >= 5)
   assert.deepEqual(await store.read.blobs.listDiscarded(0, 10), [first!.object], 'the file is served without')
+  // A share that the smallest file exceeds by months does not look like a clock that was set.
+  for (const [passedMs, isDue] of [
+    [10 * DAY_MS, true],
+    [600_000, false],
+    [600_000, false],
+  ] as const) {
+    clock.now += passedMs
+    await verification.run(withDaily({ bytes: 1 }), { since: 1 })
+    assert.equal(verified.splice(0).length > 0, isDue)
+  }
   const busy = withDaily({ percent: 90 })
   // A clock that was set back does not stop it, and a run by hand reads everything.
   clock.now -= 300 * DAY_MS
