@@ -14,6 +14,9 @@ export type ReserveSize = { bytes: number } | { percent: number }
 
 const MEASUREMENT_MS = 1000
 
+/** The part of the inodes that is reserved as well. */
+const MIN_FREE_INODES = 0.01
+
 /** Without a setting: 5 percent of the disk, within these limits (docs/decisions/015-disk-reserve.md). */
 const DEFAULT_PERCENT = 5
 const MIN_DEFAULT_BYTES = 256 * 2 ** 20
@@ -42,10 +45,13 @@ export class DiskReserve extends Component<{ folder: string; size: ReserveSize |
     this.#writableBytes -= bytes
   }
 
+  /** Without inodes for further files no space is free. */
   async measure(): Promise<{ totalBytes: number; freeBytes: number; reserveBytes: number }> {
-    const { bavail, blocks, bsize } = await statfs(this.parts.folder)
+    const { bavail, blocks, bsize, files, ffree } = await statfs(this.parts.folder)
     const totalBytes = blocks * bsize
-    return { totalBytes, freeBytes: bavail * bsize, reserveBytes: reserveBytes(this.parts.size, totalBytes) }
+    // Some file systems have no limit of inodes, and report 0 files.
+    const freeBytes = files > 0 && ffree < files * MIN_FREE_INODES ? 0 : bavail * bsize
+    return { totalBytes, freeBytes, reserveBytes: reserveBytes(this.parts.size, totalBytes) }
   }
 
   #isOff(): boolean {

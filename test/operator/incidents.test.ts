@@ -220,6 +220,17 @@ const PLAYS: Play[] = [
     },
   },
   {
+    what: 'the disk has few free inodes',
+    incidents: ['disk-below-reserve'],
+    needs: ['small-disk'],
+    says: { 'disk-below-reserve': { freeBytes: 0 } },
+    async play(stack) {
+      const disk = stack.use(await mountSmallDisk(32e6, { inodes: 1000 }))
+      const service = stack.use(await startTestService({ DATA: disk.folder, DISK_RESERVE: '8mb' }))
+      return { ...watch(service), begin: () => disk.fillInodes(9), end: () => disk.clear() }
+    },
+  },
+  {
     what: 'file descriptors run short',
     incidents: ['descriptors-short'],
     needs: ['descriptors'],
