@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Ballast } from '../blobs/disk-reserve.ts'
 import { toStorageError } from '../lib/errors.ts'
@@ -16,6 +16,9 @@ interface FolderMailOptions {
   ballast?: Pick<Ballast, 'retry'> | undefined
 }
 
+/** Newest ones that are kept, about 4 MB: requests for codes must not use up the disk. */
+const MAX_EMAILS = 1000
+
 /** Stores each email as an `.eml` file and shows its code to the operator: for machines without a mail server. */
 export function folderMail(options: FolderMailOptions): Mail {
   const { ballast } = options
@@ -29,6 +32,9 @@ export function folderMail(options: FolderMailOptions): Mail {
       const file = join(options.folder, `${time}-${process.pid}-${++emails}.eml`)
       const write = async () => {
         makeFolder(options.folder, 0o700)
+        const earlier = (await readdir(options.folder)).filter((name) => name.endsWith('.eml')).sort()
+        for (const name of earlier.slice(0, 1 - MAX_EMAILS))
+          await rm(join(options.folder, name), { force: true })
         await writeFile(file, message, { mode: 0o600 })
       }
       try {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
@@ -309,6 +309,18 @@ test('an account gets one email when 80 % of its sites are used, one when all ar
   await api.publish(small, { 'index.html': 'the only one' })
   const more = (await subjects()).filter((subject) => subject.includes('%')).sort()
   assert.deepEqual(more, [reached[0], ...reached], 'one email about a site that passes both')
+})
+
+test('without a mail server the newest 1,000 emails are kept', async () => {
+  await using api = await Api.start()
+  const folder = join(api.data, 'mail')
+  await mkdir(folder, { mode: 0o700 })
+  const earlier = Array.from({ length: 1005 }, (_, number) => `2020-01-01T00-00-${1000 + number}.eml`)
+  await Promise.all([...earlier, 'notes.txt'].map((name) => writeFile(join(folder, name), '')))
+  await api.account()
+  const names = (await readdir(folder)).sort()
+  assert.deepEqual(names.slice(0, 2), [earlier[6], earlier[7]])
+  assert.deepEqual([names.length, names.at(-1)], [1001, 'notes.txt'])
 })
 
 describe('a mail server that refuses', () => {
