@@ -37,6 +37,11 @@ export function prepareDataFolder(folder: string, given: string, { createsSecret
   }
 }
 
+/** Of the copy of the database while a backup runs. */
+export function backupFolder(folder: string): string {
+  return join(folder, 'backup')
+}
+
 /** Throws ConfigError unless a service has created its database in the folder. */
 export function assertDataFolder(folder: string): void {
   if (existsSync(join(folder, DATABASE))) return

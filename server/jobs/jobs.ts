@@ -1,5 +1,7 @@
+import { rm } from 'node:fs/promises'
 import { pruneVisits, truncateVisits } from '../analytics/retention.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
+import { backupFolder } from '../config/data-folder.ts'
 import type { Config } from '../config/settings.ts'
 import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/status.ts'
@@ -31,7 +33,7 @@ import { recountUsage } from './usage-recount.ts'
 import { VERIFY_INTERVAL_SECONDS, verifyBlobs } from './verify-blobs.ts'
 
 export interface SweepParts extends Pick<Parts, 'store' | 'blobs' | 'clock' | 'log' | 'telemetry'> {
-  config: Pick<Config, 'pendingLifetime' | 'blobGrace' | 'verifyDaily'>
+  config: Pick<Config, 'pendingLifetime' | 'blobGrace' | 'verifyDaily' | 'data'>
   versions: Versions
   precompressor: Precompressor
   domains: DomainService
@@ -288,6 +290,8 @@ async function collectBlobs({ store, blobs, clock, config }: SweepParts): Promis
       // Within the write: a backup copies the database once it has the lease.
       const now = clock()
       if (await tx.leases.isTaken(BACKUP_LEASE, now, now + BACKUP_LEASE_MS)) return { examined: 0 }
+      // What one that was killed has left: another one begins after this write.
+      await rm(backupFolder(config.data), { recursive: true, force: true })
       return tx.blobs.collect(before, ITEMS_PER_TRANSACTION)
     })
     return examined

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -207,15 +207,19 @@ describe('a backup', () => {
     const client = service.client(key)
     const { slug: deleted } = await client.publish({ files: toFiles({ 'deleted.txt': 'deleted' }) })
     const find = () => operator.store.read.blobs.find(sha256('deleted'))
+    const copies = join(data, 'backup')
     {
       await using _ = await BackupLease.acquire(operator.store)
       await client.delete(deleted, { permanent: true })
+      await mkdir(copies)
       await collect()
       assert.ok(await operator.blobs.bytes((await find())!))
+      assert.ok(existsSync(copies))
       await assert.rejects(BackupLease.acquire(operator.store), /Another backup of this service is running/)
     }
     await collect()
     assert.equal(await find(), undefined)
+    assert.equal(existsSync(copies), false, 'the copy of a backup that was killed is deleted')
   })
 
   test('deletes earlier ones before another can begin, which would lose what it has copied', async () => {
