@@ -126,15 +126,14 @@ export class Ballast extends Component<BallastOptions> implements Disposable {
       const { freeBytes, reserveBytes } = await this.parts.reserve.measure()
       const steps = Math.min(MAX_STEPS, Math.floor(reserveBytes / RESERVE_PARTS / STEP_BYTES))
       const filled = await this.#list()
-      const missing = (steps - filled.length) * STEP_BYTES
-      if (missing <= 0 || freeBytes - missing < reserveBytes) return
+      const missing = Array.from({ length: steps }, (_, step) => `${step}`).filter(
+        (one) => !filled.includes(one),
+      )
+      if (missing.length === 0 || freeBytes - missing.length * STEP_BYTES < reserveBytes) return
       makeFolder(this.#folder, 0o700)
-      for (let step = 0; step < steps; step++) {
-        // A file system that compresses would not allocate zeros.
-        const bytes = randomBytes(STEP_BYTES)
-        if (!filled.includes(`${step}`))
-          await writeFile(join(this.#folder, `${step}`), bytes, { mode: 0o600, flush: true })
-      }
+      // A file system that compresses would not allocate zeros.
+      for (const step of missing)
+        await writeFile(join(this.#folder, step), randomBytes(STEP_BYTES), { mode: 0o600, flush: true })
     } catch {
       // The next interval tries again.
     }

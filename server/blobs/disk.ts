@@ -1,15 +1,5 @@
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, fsync, fsyncSync, openSync, readdirSync, rmSync } from 'node:fs'
 import {
   access,
   type FileHandle,
@@ -100,8 +90,6 @@ const OBJECTS_PER_PAGE = 1000
 
 export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOptions): Blobs {
   const shards = new Shards(folder)
-  /** Without the device, which may be another one when a disk is mounted again. */
-  const inode = statSync(folder).ino
   /** The end of the names of objects that this run has created. */
   const ownSuffix = `.${hashOnce('sha256', bootId).slice(0, 8)}`
   const place = (object: string) => join(folder, shardOf(object), object)
@@ -369,8 +357,9 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
       withStorageErrors(async () => {
         assertNoFailedFlush()
         await access(folder, constants.W_OK)
-        if ((await stat(folder)).ino === inode) return
-        throw notAvailable(new Error(`${folder} is not the folder of the start: is its disk mounted?`))
+        if ((await stat(folder)).ino === shards.inode) return
+        const message = `${folder} is not the folder of the start: is its disk mounted?`
+        throw Object.assign(new Error(message), { code: 'ENODEV' })
       }),
 
     assertSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
@@ -408,6 +397,8 @@ class UnreadContents {
 
 /** The folders of the objects. Other processes create them, too. */
 class Shards {
+  /** Of the root folder. The device may be another one when its disk is mounted again. */
+  readonly inode: number
   readonly #folder: string
   readonly #existing: Set<string>
   /** Those whose names survive a power cut. */
@@ -419,11 +410,14 @@ class Shards {
     this.#folder = folder
     makeFolder(folder)
     const shards = readdirSync(folder).filter(isShard)
-    for (const path of [folder, join(folder, '..')]) {
+    const [inode] = [folder, join(folder, '..')].map((path) => {
       const descriptor = openSync(path, 'r')
       fsyncSync(descriptor)
+      const { ino } = fstatSync(descriptor)
       closeSync(descriptor)
-    }
+      return ino
+    })
+    this.inode = inode!
     this.#existing = new Set(shards)
     this.#flushed = new Set(shards)
   }
@@ -563,9 +557,5 @@ function translateError(error: unknown): never {
   if (full) throw full
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined || !UNAVAILABLE_CODES.has(code)) throw error
-  throw notAvailable(error)
-}
-
-function notAvailable(cause: unknown): ApiError {
-  return new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', { cause })
+  throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', { cause: error })
 }

@@ -16,6 +16,9 @@ export interface DataFolder {
 
 const DATABASE = 'slipway.db'
 
+/** Of the copy of the database while a backup runs. */
+export const BACKUP_FOLDER = 'backup'
+
 /** What a restored copy may have made readable by other users. */
 const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'cache', 'mail', 'spool']
 
@@ -35,11 +38,6 @@ export function prepareDataFolder(folder: string, given: string, { createsSecret
     spool,
     secret: given || readSecret(folder, createsSecret || !existsSync(join(folder, DATABASE))),
   }
-}
-
-/** Of the copy of the database while a backup runs. */
-export function backupFolder(folder: string): string {
-  return join(folder, 'backup')
 }
 
 /** Throws ConfigError unless a service has created its database in the folder. */

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { pruneVisits, truncateVisits } from '../analytics/retention.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
-import { backupFolder } from '../config/data-folder.ts'
+import { BACKUP_FOLDER } from '../config/data-folder.ts'
 import type { Config } from '../config/settings.ts'
 import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/status.ts'
@@ -291,7 +292,7 @@ async function collectBlobs({ store, blobs, clock, config }: SweepParts): Promis
       const now = clock()
       if (await tx.leases.isTaken(BACKUP_LEASE, now, now + BACKUP_LEASE_MS)) return { examined: 0 }
       // What one that was killed has left: another one begins after this write.
-      await rm(backupFolder(config.data), { recursive: true, force: true })
+      await rm(join(config.data, BACKUP_FOLDER), { recursive: true, force: true })
       return tx.blobs.collect(before, ITEMS_PER_TRANSACTION)
     })
     return examined

@@ -12,7 +12,7 @@ import {
   type StartOptions,
 } from '../backends.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { assertDataFolder, backupFolder, type DataFolder, prepareDataFolder } from '../config/data-folder.ts'
+import { assertDataFolder, BACKUP_FOLDER, type DataFolder, prepareDataFolder } from '../config/data-folder.ts'
 import { bucketUrl, readValue } from '../config/setting-types.ts'
 import { type Config, ConfigError } from '../config/settings.ts'
 import { COPYING_BLOBS, DEADLINES } from '../lib/deadlines.ts'
@@ -86,7 +86,7 @@ async function backUpInto(
   if (!otherService) await assertNewestOf(target, service)
   const blobs = await openBlobsOf(config, database, startOptions)
   const lease = stack.use(await BackupLease.acquire(store))
-  const workFolder = backupFolder(config.data)
+  const workFolder = join(config.data, BACKUP_FOLDER)
   const removeWork = () => rm(workFolder, { recursive: true, force: true })
   // What a backup that was killed has left.
   await removeWork()

@@ -340,13 +340,7 @@ export async function sqliteTables(file: string, { isSource }: { isSource: boole
   return { db: createKysely(() => database), [Symbol.asyncDispose]: async () => database.close() }
 }
 
-interface Connections {
-  writer: DatabaseSync
-  watcher: DatabaseSync
-  reads: FlushedReads
-}
-
-async function openConnections(options: SqliteOptions, commits: CommitWatch): Promise<Connections> {
+async function openConnections(options: SqliteOptions, commits: CommitWatch) {
   const { file, ballast } = options
   const isFull = (error: unknown) => isDiskFull(error) || lacksInodes(error, dirname(file))
   const open = () => tryOpen(options, commits)
@@ -359,10 +353,7 @@ async function openConnections(options: SqliteOptions, commits: CommitWatch): Pr
   }
 }
 
-async function tryOpen(
-  { file, upgrade, deadlines = DEADLINES }: SqliteOptions,
-  commits: CommitWatch,
-): Promise<Connections> {
+async function tryOpen({ file, upgrade, deadlines = DEADLINES }: SqliteOptions, commits: CommitWatch) {
   const deadline = performance.now() + OPEN_TIMEOUT_MS
   using opened = new DisposableStack()
   const openOne = async () => opened.adopt(await openConnection(file, deadline), (one) => one.close())
