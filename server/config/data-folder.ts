@@ -9,7 +9,6 @@ export interface DataFolder {
   database: string
   blobs: string
   cache: string
-  mail: string
   spool: string
   secret: string
 }
@@ -34,7 +33,6 @@ export function prepareDataFolder(folder: string, given: string, { createsSecret
     database: join(folder, DATABASE),
     blobs: join(folder, 'blobs'),
     cache: join(folder, 'cache'),
-    mail: join(folder, 'mail'),
     spool,
     secret: given || readSecret(folder, createsSecret || !existsSync(join(folder, DATABASE))),
   }

@@ -338,22 +338,21 @@ export function secret(description: string): SettingType<string> {
   return { ...setting, secret: true }
 }
 
-/** Never shown: it may have a password, even where it must not. */
 export function databaseUrl(description: string): SettingType<string> {
-  return { ...parsed(description, parseConnectionUrl), secret: true }
+  return parsed(description, parseConnectionUrl)
 }
 
 export function bucketUrl(description: string): SettingType<string> {
-  return { ...parsed(description, parseBucketUrl), secret: true }
+  return parsed(description, parseBucketUrl)
 }
 
 export function backupTarget(description: string): SettingType<string> {
-  return { ...parsed(description, (given) => given.startsWith('s3:') && parseBucketUrl(given)), secret: true }
+  return parsed(description, (given) => given.startsWith('s3:') && parseBucketUrl(given))
 }
 
-/** `parse` throws a sentence without a subject. */
+/** Never shown: it may have a password, even where it must not. `parse` throws a sentence without a subject. */
 function parsed(description: string, parse: (given: string) => unknown): SettingType<string> {
-  return define('', description, (given) => {
+  const setting = define('', description, (given) => {
     try {
       parse(given)
     } catch (error) {
@@ -361,6 +360,7 @@ function parsed(description: string, parse: (given: string) => unknown): Setting
     }
     return given
   })
+  return { ...setting, secret: true }
 }
 
 export function onOff(description: string): SettingType<'on' | 'off'> {

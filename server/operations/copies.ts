@@ -18,7 +18,7 @@ import { type Config, ConfigError } from '../config/settings.ts'
 import { COPYING_BLOBS, DEADLINES } from '../lib/deadlines.ts'
 import { toStorageError } from '../lib/errors.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
-import { isOpenElsewhere, sqliteStore, sqliteTables } from '../store/sqlite.ts'
+import { isDiskFull, isOpenElsewhere, sqliteStore, sqliteTables } from '../store/sqlite.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import { BACKUP_RUN } from '../store/tables/jobs.ts'
 import type { Tables } from '../store/transfer.ts'
@@ -273,9 +273,6 @@ async function openTables(
   return postgresTables(databaseUrl, options)
 }
 
-/** SQLITE_FULL (sqlite3.h). */
-const SQLITE_FULL = 13
-
 /** BackupError when the disk of the data folder is full: the messages of the service are for publishers. */
 async function withSpaceErrors<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -288,8 +285,8 @@ async function withSpaceErrors<T>(folder: string, work: () => Promise<T>): Promi
 }
 
 function isFull(error: unknown): boolean {
-  const { code, errcode } = error as { code?: string; errcode?: number }
-  return code === 'INSUFFICIENT_STORAGE' || errcode === SQLITE_FULL || toStorageError(error) !== undefined
+  const { code } = error as { code?: string }
+  return code === 'INSUFFICIENT_STORAGE' || isDiskFull(error) || toStorageError(error) !== undefined
 }
 
 type RecordParts = Pick<BackupRun, 'log' | 'target'> & { store: Store; config: Config }

@@ -461,7 +461,7 @@ function translateError(error: unknown): never {
 }
 
 /** An index of the log that cannot be created counts as well: SQLITE_IOERR_SHMSIZE. */
-function isDiskFull(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   return resultCode(error) === SQLITE_FULL || (error as { errcode?: number } | undefined)?.errcode === 4874
 }
 

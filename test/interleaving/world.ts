@@ -137,7 +137,7 @@ export class World implements AsyncDisposable {
       incidents: new Incidents({ log: silentLog, metrics }),
       ...{ reserve, ballast: new Ballast({ folder: '', reserve, log: silentLog }) },
       secret: SECRET,
-      folder: { database: '', blobs: '', mail: '', spool: '', cache: '', secret: SECRET },
+      folder: { database: '', blobs: '', spool: '', cache: '', secret: SECRET },
       store,
       blobs: fixedBlobs,
       mail: { delivery: 'email', send: async () => undefined },
