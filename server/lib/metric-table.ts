@@ -115,9 +115,7 @@ export const METRICS = {
     'Reads of stored files that have other bytes than were stored, which no client received (read), and files that the verification found damaged or missing (sweep).',
     'found',
   ),
-  slipway_disk_free_bytes: gauge(
-    'Free disk space of the data folder; 0 when fewer than 1 % of its inodes are free.',
-  ),
+  slipway_disk_free_bytes: gauge('Free disk space of the data folder; 0 while inodes run short.'),
   slipway_disk_reserve_bytes: gauge('Free disk space below which publishing is refused.'),
   slipway_certificates: gauge(
     'Requested certificates by state: valid, expired, pending or failing.',
