@@ -8,7 +8,6 @@ import {
   readdir,
   readFile,
   rm,
-  stat,
   unlink,
   writeFile,
 } from 'node:fs/promises'
@@ -357,9 +356,11 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
       withStorageErrors(async () => {
         assertNoFailedFlush()
         await access(folder, constants.W_OK)
-        if ((await stat(folder)).ino === shards.inode) return
-        const message = `${folder} is not the folder of the start: is its disk mounted?`
-        throw Object.assign(new Error(message), { code: 'ENODEV' })
+        const [shard = '.'] = shards.existing
+        await access(join(folder, shard)).catch(() => {
+          const message = `${folder} lacks ${shard}, which it had: is its disk mounted?`
+          throw Object.assign(new Error(message), { code: 'ENODEV' })
+        })
       }),
 
     assertSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
@@ -397,10 +398,8 @@ class UnreadContents {
 
 /** The folders of the objects. Other processes create them, too. */
 class Shards {
-  /** Of the root folder. The device may be another one when its disk is mounted again. */
-  readonly inode: number
   readonly #folder: string
-  readonly #existing: Set<string>
+  readonly existing: Set<string>
   /** Those whose names survive a power cut. */
   readonly #flushed: Set<string>
   #current = ''
@@ -410,15 +409,12 @@ class Shards {
     this.#folder = folder
     makeFolder(folder)
     const shards = readdirSync(folder).filter(isShard)
-    const [inode] = [folder, join(folder, '..')].map((path) => {
+    for (const path of [folder, join(folder, '..')]) {
       const descriptor = openSync(path, 'r')
       fsyncSync(descriptor)
-      const { ino } = fstatSync(descriptor)
       closeSync(descriptor)
-      return ino
-    })
-    this.inode = inode!
-    this.#existing = new Set(shards)
+    }
+    this.existing = new Set(shards)
     this.#flushed = new Set(shards)
   }
 
@@ -433,9 +429,9 @@ class Shards {
   }
 
   async create(shard: string): Promise<void> {
-    if (this.#existing.has(shard)) return
+    if (this.existing.has(shard)) return
     await mkdir(join(this.#folder, shard)).catch(ignoreExisting)
-    this.#existing.add(shard)
+    this.existing.add(shard)
   }
 
   areFlushed(shards: readonly string[]): boolean {

@@ -181,6 +181,7 @@ const PLAYS: Play[] = [
     async play(stack) {
       const service = stack.use(await startTestService())
       const [folder, away] = [join(service.data, 'blobs'), join(service.data, 'away')]
+      await publish(service)
       return {
         ...watch(service),
         begin: () => rename(folder, away),
@@ -195,6 +196,7 @@ const PLAYS: Play[] = [
     async play(stack) {
       const service = stack.use(await startTestService())
       const [folder, away] = [join(service.data, 'blobs'), join(service.data, 'away')]
+      await publish(service)
       return {
         ...watch(service),
         async begin() {
