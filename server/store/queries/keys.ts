@@ -37,7 +37,7 @@ const FIND = statement((db, keyHash: string, namedKeyHash: string) => {
 export class KeyQueries extends QueryGroup {
   readonly #rows = this.rows('named_keys')
 
-  /** `key` is null for the own key of the account. */
+  /** `key` is null for the account's own one. */
   async find(keyHash: string): Promise<{ account: Account; key: NamedKey | null } | undefined> {
     const [row] = (await FIND(this.db, keyHash, keyHash)) as FoundRow[]
     if (!row) return undefined
