@@ -248,6 +248,7 @@ export function isRetired({ deletionReason }: Site): boolean {
   return deletionReason === 'deleted' || deletionReason === 'renamed'
 }
 
+/** Not one that is `BEING_DELETED`. */
 export function isInTrash({ keptUntil, expiresAt }: Site, now: number): boolean {
   return keptUntil !== null && (now < keptUntil || keptUntil === expiresAt)
 }

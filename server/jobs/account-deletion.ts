@@ -79,14 +79,14 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
 
   /** Deletes some of the sites, or the account when it has none left; returns whether the account is deleted. */
   async #deleteNext(id: string, store: Store): Promise<boolean> {
-    const slugs = await findSites(store.read, id)
+    const slugs = await store.read.sites.listFirstHeld(id, SITES_PER_TRANSACTION)
     const scope = { account: id, site: slugs }
     const find = ({ domains }: Queries) => domains.byAccount(id)
     return writeWithDomains(store, { scope, find }, async (tx) => {
       const account = await tx.accounts.find(id)
       // Another process has completed it.
       if (!account || account.deletionStartedAt === null) return true
-      const remaining = await findSites(tx, id)
+      const remaining = await tx.sites.listFirstHeld(id, SITES_PER_TRANSACTION)
       if (remaining.length === 0) await deleteEmptyAccount(tx, account, this.parts.clock())
       const chosen = remaining.filter((slug) => slugs.includes(slug))
       await this.#deleteSites(tx, chosen)
@@ -99,18 +99,9 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
     let files = 0
     for (const slug of slugs) {
       if (files >= FILES_PER_TRANSACTION) break
-      for (const version of await tx.versions.bySlug(slug)) files += version.fileCount
-      await deleteSite(tx, slug, 'deleted', clock(), certificates)
+      files += await deleteSite(tx, slug, 'deleted', clock(), certificates)
     }
   }
-}
-
-/** Slugs of the first sites of an account, with those in the trash. An account that is being deleted gets no others. */
-async function findSites(queries: Queries, accountId: string): Promise<string[]> {
-  const page = { limit: SITES_PER_TRANSACTION }
-  const trashed = await queries.sites.byOwner(accountId, { ...page, trash: true })
-  const sites = await queries.sites.byOwner(accountId, page)
-  return [...sites, ...trashed].map(({ slug }) => slug)
 }
 
 async function deleteEmptyAccount(tx: WriteTransaction, account: Account, now: number): Promise<void> {

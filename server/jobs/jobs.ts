@@ -19,7 +19,7 @@ import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import type { ContentScan } from '../publish/scan/content-scan.ts'
 import { removeDiscarded } from '../publish/upload-recorder.ts'
 import { endRedirects } from '../sites/names.ts'
-import { deleteSite } from '../sites/trash.ts'
+import { deleteRest, deleteSite } from '../sites/trash.ts'
 import { deleteVersions, writeWithPending } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { SiteEnd } from '../store/queries/sites.ts'
@@ -103,7 +103,8 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   },
   trash: {
     intervalSeconds: 60,
-    description: 'deletes sites permanently when their time in the trash has ended',
+    description:
+      'deletes sites whose time in the trash has ended, and what other permanent deletions have left',
     run: (parts) => deleteSites(parts, 'overdue', parts.clock()),
   },
   leaving: {
@@ -258,14 +259,15 @@ async function deleteAbandoned(parts: SweepParts): Promise<number> {
     (await store.read.versions.abandoned(before, limit)).map(({ id }) => id)
   let deleted = 0
   try {
-    deleted += await deleteSites(parts, 'abandoned', before)
-  } finally {
+    // Before their sites, whose names can be used again when they have none.
     deleted += await processEach(listDue(findVersions), async (id) => {
       await writeWithPending(store, id, (tx, slug) =>
         deleteVersions(tx, slug, { ids: [id], now: clock(), effect: 'outdated' }),
       )
       return 1
     })
+  } finally {
+    deleted += await deleteSites(parts, 'abandoned', before)
   }
   return deleted
 }
@@ -394,6 +396,7 @@ async function deleteSites(
     await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
       if (await tx.sites.isDue(end, slug, time)) await deleteSite(tx, slug, reason, clock(), certificates)
     })
+    await deleteRest({ store, clock }, slug)
     return 1
   })
 }

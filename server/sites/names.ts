@@ -17,7 +17,7 @@ import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
-import type { Site } from '../store/tables/sites.ts'
+import { BEING_DELETED, type Site } from '../store/tables/sites.ts'
 import { counterWindow } from '../store/tables/usage.ts'
 import { isPreviewName, PREVIEW_NAME_RULE } from './preview.ts'
 import { isGeneratedSlug, LABEL_PATTERN } from './slug.ts'
@@ -171,8 +171,8 @@ async function takeName(
 }
 
 /** Visitors never saw a site that was never finalized, so its owner can use the name again. */
-function isReusable({ deletionReason, ownerId }: Site, accountId: string | undefined): boolean {
-  return deletionReason === 'abandoned' && ownerId === accountId
+function isReusable({ deletionReason, ownerId, keptUntil }: Site, accountId: string | undefined): boolean {
+  return deletionReason === 'abandoned' && ownerId === accountId && keptUntil !== BEING_DELETED
 }
 
 async function assertBelowDailyLimit(tx: WriteTransaction, account: Account, now: number): Promise<void> {

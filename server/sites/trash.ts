@@ -21,10 +21,10 @@ import { Component } from '../lib/component.ts'
 import { toIsoOrNull } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
-import type { WriteTransaction } from '../store/store.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
-import { type KeptDomain, NO_METADATA, type Site } from '../store/tables/sites.ts'
-import { deleteVersions, removeVersions } from './version.ts'
+import { BEING_DELETED, type KeptDomain, NO_METADATA, type Site } from '../store/tables/sites.ts'
+import { deleteVersions, removeVersions, takeForWrite } from './version.ts'
 
 type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
@@ -32,6 +32,8 @@ type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
   /** In seconds; with 0 there is no trash. */
   trashLifetime: number
 }
+
+const MAX_DELETION_MS = 10_000
 
 export class Trash extends Component<TrashParts> {
   /**
@@ -67,6 +69,7 @@ export class Trash extends Component<TrashParts> {
       await moveToTrash(tx, site, { keptUntil, now, certificates })
       return keptUntil
     })
+    if (deletedUntil === null) await deleteRest(this.parts, slug)
     return { slug, deleted: true, deletedUntil: toIsoOrNull(deletedUntil) }
   }
 
@@ -111,29 +114,65 @@ export function isRestorable(site: Site, trashLifetime: number): boolean {
   return trashLifetime > 0 && site.isFinalized && site.ownerId !== null
 }
 
-/** Permanently, with its versions, domains, collaborators and references; the row stays: the slug is retired. */
+/**
+ * Permanently, with its domains, collaborators and references; the row stays: the slug is retired. Of many versions it
+ * deletes some, and the others are left to `deleteRest`. Returns their number of files.
+ */
 export async function deleteSite(
   tx: WriteTransaction,
   slug: string,
   reason: NonNullable<Site['deletionReason']>,
   now: number,
   certificates?: DomainCertificates,
-): Promise<void> {
+): Promise<number> {
   const site = await tx.sites.find(slug)
-  if (!site) return
-  const versions = await tx.versions.bySlug(slug)
-  const files = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
+  if (!site) return 0
+  // The newest one last: it has most of the contents of the others, which stay until then.
+  const versions = (await tx.versions.bySlug(slug)).reverse()
+  const chosen = takeForWrite(versions)
+  let bytes = await removeVersions(tx, site, { ids: chosen.map(({ id }) => id), now })
+  if (site.keptUntil !== BEING_DELETED) bytes += await retire(tx, site, { reason, now, certificates })
+  // The site counts for its holder as long as it has versions.
+  const isLast = chosen.length === versions.length
+  await tx.sites.update(slug, isLast ? { keptUntil: null, network: null } : { keptUntil: BEING_DELETED })
+  await releaseHolding(tx, site, { bytes, sites: isLast ? 1 : 0 })
+  return chosen.reduce((sum, { fileCount }) => sum + fileCount, 0)
+}
+
+/** After `deleteSite`: until no version is left, for a while. What fails or is left then, the sweep `trash` repeats. */
+export async function deleteRest(
+  { store, clock }: { store: Store; clock: () => number },
+  slug: string,
+): Promise<void> {
+  const isLeft = async ({ sites }: Queries) => (await sites.find(slug))?.keptUntil === BEING_DELETED
+  const until = performance.now() + MAX_DELETION_MS
+  const deleteNext = () =>
+    writeWithDomains(store, { scope: { site: slug }, find: async () => [] }, async (tx) => {
+      // Another process may have completed it, and the name of an abandoned site may be used again.
+      if (await isLeft(tx)) await deleteSite(tx, slug, 'deleted', clock())
+      return true
+    }).catch(() => false)
+  while ((await isLeft(store.read)) && performance.now() < until) if (!(await deleteNext())) return
+}
+
+/** Removes a site from everything but its holder, once. Returns the bytes that it had beside its versions. */
+async function retire(
+  tx: WriteTransaction,
+  { slug, ownerId, visitsKey }: Site,
+  o: { reason: Site['deletionReason']; now: number; certificates: DomainCertificates | undefined },
+): Promise<number> {
+  const { reason, now, certificates } = o
   for (const { email } of await tx.collaborators.bySite(slug)) {
     const account = await tx.accounts.byEmail(email)
-    if (account) await tx.keys.deleteOfSite(account.id, site.visitsKey)
+    if (account) await tx.keys.deleteOfSite(account.id, visitsKey)
   }
   await tx.collaborators.removeOfSite(slug)
-  const bytes = files + (await tx.reviews.remove({ slug }))
-  if (site.ownerId !== null) {
-    await tx.keys.deleteOfSite(site.ownerId, site.visitsKey)
-    await tx.trusts.deleteOfSite(site.visitsKey)
+  const bytes = await tx.reviews.remove({ slug })
+  if (ownerId !== null) {
+    await tx.keys.deleteOfSite(ownerId, visitsKey)
+    await tx.trusts.deleteOfSite(visitsKey)
   }
-  await tx.reports.markActed([site.visitsKey], now)
+  await tx.reports.markActed([visitsKey], now)
   await releaseHosts(tx, slug, now, certificates)
   await tx.sites.update(slug, {
     liveVersionId: null,
@@ -141,17 +180,15 @@ export async function deleteSite(
     ...NO_METADATA,
     passwordHash: null,
     reviewKey: null,
-    network: null,
     allowedSecrets: [],
     // Of an expired site it shows that, to its publisher.
     ...(reason === 'deleted' && { claimTokenHash: null }),
     deletedAt: now,
     deletionReason: reason,
     updatedAt: now,
-    keptUntil: null,
     keptDomains: [],
   })
-  await releaseHolding(tx, site, { bytes, sites: 1 })
+  return bytes
 }
 
 /** Keeps the finalized versions; as `deleteSite` otherwise. */

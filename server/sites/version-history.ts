@@ -41,6 +41,7 @@ import {
   forgetFormerFiles,
   requireFinalized,
   requireVersion,
+  takeForWrite,
 } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
 
@@ -226,27 +227,32 @@ export class Versions extends Component<VersionsParts> {
    */
   async prune(slug: string, store = this.parts.store): Promise<number> {
     // A write flushes the log, also when it changes nothing.
-    if (!(await this.#findUnneeded(store.read, slug))) return 0
-    return store.write('durable', { site: slug }, async (tx) => {
-      const { now, ended, ids } = (await this.#findUnneeded(tx, slug)) ?? { now: 0, ended: [], ids: [] }
-      for (const version of ended) await endPreview(tx, version, { now, effect: 'outdated' })
+    if ((await this.#findUnneeded(store.read, slug)).length === 0) return 0
+    const { count, isLast } = await store.write('durable', { site: slug }, async (tx) => {
+      const now = this.parts.clock()
+      const unneeded = await this.#findUnneeded(tx, slug)
+      const chosen = takeForWrite(unneeded)
+      const isEnded = ({ state, previewName }: VersionHeader) => state === 'ready' && previewName !== null
+      for (const version of chosen)
+        if (isEnded(version)) await endPreview(tx, version, { now, effect: 'outdated' })
+      const ids = chosen.flatMap((version) => (isEnded(version) ? [] : version.id))
       if (ids.length > 0) await deleteVersions(tx, slug, { ids, now, effect: 'outdated' })
-      return ended.length + ids.length
+      return { count: chosen.length, isLast: chosen.length === unneeded.length }
     })
+    return isLast ? count : count + (await this.prune(slug, store))
   }
 
-  /** Previews that have ended, and the ids of versions to delete; undefined when there are none. */
-  async #findUnneeded(queries: Queries, slug: string) {
+  /** Previews and former files that have ended, and versions to delete. */
+  async #findUnneeded(queries: Queries, slug: string): Promise<VersionHeader[]> {
     const site = await queries.sites.find(slug)
-    if (!site || site.deletedAt !== null) return undefined
+    if (!site || site.deletedAt !== null) return []
     const now = this.parts.clock()
     const versions = await queries.versions.bySlug(slug)
-    const past = versions.filter(({ previewUntil }) => previewUntil !== null && previewUntil <= now)
-    const ended = past.filter(({ state }) => state === 'ready')
-    const former = past.filter(({ state }) => state === 'former').map(({ id }) => id)
+    const ended = versions.filter(
+      ({ state, previewUntil }) => state !== 'pending' && previewUntil !== null && previewUntil <= now,
+    )
     const limits = await this.parts.plans.limitsOfOwner(queries, site.ownerId)
-    const ids = [...this.#findOld(site, versions, { now, limits }), ...former]
-    return ended.length + ids.length > 0 ? { now, ended, ids } : undefined
+    return [...ended, ...this.#findOld(site, versions, { now, limits })]
   }
 
   /**
@@ -257,7 +263,7 @@ export class Versions extends Component<VersionsParts> {
     { liveVersionId }: Site,
     newestFirst: readonly VersionHeader[],
     { now, limits }: { now: number; limits: Plan },
-  ): string[] {
+  ): VersionHeader[] {
     const others = newestFirst.filter(
       ({ id, state, previewName }) => state === 'ready' && id !== liveVersionId && previewName === null,
     )
@@ -272,7 +278,7 @@ export class Versions extends Component<VersionsParts> {
         ({ createdAt }, index) =>
           index >= limits.draftsKept || createdAt < now - this.draftLifetimeSeconds * 1000,
       )
-    return [...old, ...drafts].map(({ id }) => id)
+    return [...old, ...drafts]
   }
 
   async #files(

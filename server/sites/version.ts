@@ -19,6 +19,9 @@ import {
 } from '../store/tables/versions.ts'
 import { expiryEffect, type HeadMetadata, headMetadata, metadataChange } from './site-metadata.ts'
 
+const FILES_PER_WRITE = 2000
+const VERSIONS_PER_WRITE = 40
+
 /** NOT_FOUND unless the version belongs to the site. */
 export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
   version: V | undefined,
@@ -177,6 +180,19 @@ export async function releaseBlobs(
   const needed = await tx.versions.neededAmong(slug, hashes)
   const unneeded = new Set(hashes.filter((hash) => !needed.has(hash)))
   return unneeded.size > 0 ? tx.blobs.removeReferences(slug, [...unneeded], now) : []
+}
+
+/**
+ * The first of these, so that one write does not delete too many: it would hold the store, and others wait for the
+ * contents that it releases. At least one, also with more files.
+ */
+export function takeForWrite(versions: readonly VersionHeader[]): VersionHeader[] {
+  let size = 0
+  const end = versions.findIndex(({ state, fileCount }, index) => {
+    size += state === 'former' ? FILES_PER_WRITE : Math.max(fileCount, FILES_PER_WRITE / VERSIONS_PER_WRITE)
+    return index > 0 && size > FILES_PER_WRITE
+  })
+  return versions.slice(0, end < 0 ? undefined : end)
 }
 
 /** Returns the bytes that the caller releases for the holder. Injected documents do not count. */

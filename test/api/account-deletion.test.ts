@@ -219,11 +219,11 @@ describe('a deletion that a power failure interrupts', () => {
       ...store,
       write: (durability, scope, work) =>
         store.write(durability, scope, (tx) => {
-          const byOwner: typeof tx.sites.byOwner = (owner, ...rest) => {
+          const listFirstHeld: typeof tx.sites.listFirstHeld = (owner, limit) => {
             if (owner === id) throw new Error('this one is broken')
-            return tx.sites.byOwner(owner, ...rest)
+            return tx.sites.listFirstHeld(owner, limit)
           }
-          return work(withMethods(tx, { sites: withMethods(tx.sites, { byOwner }) }))
+          return work(withMethods(tx, { sites: withMethods(tx.sites, { listFirstHeld }) }))
         }),
     }
     const deletion = new AccountDeletion({ store: broken, clock: () => api.clock.now })

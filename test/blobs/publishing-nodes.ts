@@ -267,8 +267,8 @@ export class PublishingNodes {
     this.#count(isRestored ? 'restore' : 'deleted version')
   }
 
-  #deleteSite(slug: string): Promise<void> {
-    return this.#node.store.write('durable', { site: slug }, (tx) =>
+  async #deleteSite(slug: string): Promise<void> {
+    await this.#node.store.write('durable', { site: slug }, (tx) =>
       deleteSite(tx, slug, 'deleted', this.#clock.now),
     )
   }

@@ -116,6 +116,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     byOwner: ['id 7', { limit: 20, after: { at: 100, slug: 's' }, sharedWith: 'email 7', words: ['w'] }],
     usage: ['id 7'],
     listHeld: [{ ownerId: 'id 7' }],
+    listFirstHeld: ['id 7', 25],
     due: ['expired', 50, 100],
     isDue: ['expired', 'slug 7', 50],
   },

@@ -5,7 +5,7 @@ import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Suspension } from '../../store/tables/accounts.ts'
-import type { Site } from '../../store/tables/sites.ts'
+import { BEING_DELETED, type Site } from '../../store/tables/sites.ts'
 
 export class ModeratedSites extends Component<Pick<Parts, 'store' | 'addresses'>> {
   /** NOT_FOUND for a site that was deleted permanently. */
@@ -32,16 +32,13 @@ export class ModeratedSites extends Component<Pick<Parts, 'store' | 'addresses'>
 /** The site may be in the trash; NOT_FOUND when there is none or it was deleted permanently. */
 export async function requirePresentSite(queries: Queries, slug: string): Promise<Site> {
   const site = await queries.sites.find(slug)
-  if (site && isPresent(site)) return site
+  const isKept = (site?.keptUntil ?? BEING_DELETED) !== BEING_DELETED
+  if (site && (site.deletedAt === null || isKept)) return site
   throw new ApiError('NOT_FOUND', `There is no site ${slug}`)
 }
 
 export function describeSuspension(suspension: Suspension | null): AdminSuspension | null {
   return suspension && { ...suspension, since: toIso(suspension.since) }
-}
-
-export function isPresent({ deletedAt, keptUntil }: Site): boolean {
-  return deletedAt === null || keptUntil !== null
 }
 
 /** The one that the owner has set, or that of the live page; null without both. */

@@ -4,7 +4,7 @@ import { type DomainCertificates, removeDomain, writeWithDomains } from '../../d
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Parts } from '../../parts.ts'
-import { deleteSite } from '../../sites/trash.ts'
+import { deleteRest, deleteSite } from '../../sites/trash.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
@@ -39,6 +39,7 @@ export class Removals extends Component<RemovalsParts> {
       await notify(tx, { accountId: ownerId, subject: slug, event, now })
       await tx.audit.add({ at: now, actor, action: 'site.delete', target: slug, details: { reason } })
     })
+    await deleteRest(this.parts, slug)
   }
 
   /** Any account can add the domain again, also one that was removed and is reserved. NOT_FOUND. */

@@ -206,7 +206,7 @@ const SITES = `
   create index sites_present on sites (slug) where deleted_at is null;
   create index sites_by_age on sites (created_at, slug) where deleted_at is null;
   create index sites_suspended on sites (created_at, slug) where suspension is not null;
-  create index sites_by_network on sites (network) where network is not null and deleted_at is null;
+  create index sites_by_network on sites (network) where network is not null;
 
   create table collaborators (
     slug text not null,

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from '#kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import { keyedQueries, QueryGroup } from '../rows.ts'
-import { type Collaborator, emptySite, type Site, siteTable } from '../tables/sites.ts'
+import { BEING_DELETED, type Collaborator, emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
 import { isPostgres } from './blobs.ts'
 
@@ -17,8 +17,8 @@ const SUSPENSION_KEEPS_MS = 30 * DAY_MS
 const ENDS = { expired: 'expires_at', overdue: 'kept_until', abandoned: 'created_at' } as const
 
 /**
- * Why a site ends: it has expired, or its time in the trash is over, unless a suspension keeps the evidence; or, of
- * those that were created before the time, it has no finalized version and no newer pending one.
+ * Why a site ends: it has expired, or its time in the trash is over, unless a suspension keeps the evidence, or it is
+ * `BEING_DELETED`; or, of those that were created before the time, it has no finalized version and no newer pending one.
  */
 export type SiteEnd = keyof typeof ENDS
 
@@ -126,14 +126,21 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
       .executeTakeFirstOrThrow()
   }
 
-  /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
+  /** Slugs of the sites that an owner, or a network without an account, holds, in order; with deleted ones that have versions. */
   listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]> {
-    if ('network' in holder)
-      return this.table.pluck('slug', { network: holder.network, deletedAt: null }, 'slug')
+    if ('network' in holder) return this.table.pluck('slug', { network: holder.network }, 'slug')
     const isKept = sql<boolean>`(deleted_at is null or kept_until is not null)`
     return this.table.pluck('slug', (all) =>
       all.where('owner_id', '=', holder.ownerId).where(isKept).orderBy('slug'),
     )
+  }
+
+  /** Slugs of the first of these sites of an owner. */
+  async listFirstHeld(ownerId: string, limit: number): Promise<string[]> {
+    const own = this.db.selectFrom('sites').select('slug').where('owner_id', '=', ownerId).limit(limit)
+    const present = await own.where('deleted_at', 'is', null).execute()
+    const deleted = await own.where('kept_until', 'is not', null).execute()
+    return [...present, ...deleted].map(({ slug }) => slug)
   }
 
   /** Slugs of sites that are due to be deleted, the longest due first. */
@@ -149,7 +156,8 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
 
   #isDue(end: SiteEnd, time: number) {
     if (end === 'abandoned') return isAbandoned(time)
-    if (end === 'overdue') return sql<boolean>`kept_until <= ${time} and ${this.#isNotKept(time)}`
+    if (end === 'overdue')
+      return sql<boolean>`kept_until <= ${time} and (kept_until = ${BEING_DELETED} or ${this.#isNotKept(time)})`
     return sql<boolean>`deleted_at is null and expires_at <= ${time} and ${this.#isNotKept(time)}`
   }
 
@@ -169,7 +177,7 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .selectAll('sites')
-      .where((e) => (trash ? e('kept_until', 'is not', null) : e('deleted_at', 'is', null)))
+      .where((e) => (trash ? e('kept_until', '>', BEING_DELETED) : e('deleted_at', 'is', null)))
       .orderBy(time, 'desc')
       .orderBy('sites.slug', 'desc')
       .limit(limit)

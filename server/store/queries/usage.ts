@@ -2,6 +2,7 @@ import { type Kysely, sql } from '#kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
+import { BEING_DELETED } from '../tables/sites.ts'
 import { ANONYMOUS, type CounterWindow, type Holding, networkHolder, usageTable } from '../tables/usage.ts'
 
 /** Holders of networks are those from the first to before the last. */
@@ -104,7 +105,7 @@ export class UsageQueries extends QueryGroup {
     return this.db
       .selectNoFrom((e) => [
         own
-          .where('kept_until', 'is not', null)
+          .where('kept_until', '>', BEING_DELETED)
           .select(e.fn.countAll<number>().as('count'))
           .as('trashedSites'),
         own

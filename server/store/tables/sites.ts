@@ -19,9 +19,12 @@ export const NO_METADATA: EntityOf<typeof metadataTable> = { ...metadataTable.nu
 
 export const METADATA_COLUMNS = Object.keys(NO_METADATA) as (keyof typeof NO_METADATA)[]
 
+/** `keptUntil` of a site that was deleted permanently, but still has versions: it is not in the trash. */
+export const BEING_DELETED = 0
+
 /**
  * A site. It is never removed, so that its slug is never reused; a deleted one has no versions, unless it is in the
- * trash. A former name of a site is one, too.
+ * trash, or `BEING_DELETED`. A former name of a site is one, too.
  */
 export const siteTable = new Table({
   slug: key(text),
