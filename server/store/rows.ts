@@ -49,6 +49,9 @@ type Select = SelectQueryBuilder<AnySchema, string, object>
 
 type Matches = (e: ExpressionBuilder<AnySchema, string>) => Expression<SqlBool>
 
+/** Of a list in a condition of a change. SQLite allows 32,766 parameters of one statement, PostgreSQL 65,535. */
+const MAX_VALUES = 10_000
+
 const COMPILED = new WeakMap<object, Map<string, Compiled>>()
 
 /**
@@ -196,6 +199,13 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
       rows: readonly Values[],
     ) => Compilable & { where(matches: Matches): Compilable },
   ): Promise<number> {
+    const long = Object.entries(which).find(([, value]) => Array.isArray(value) && value.length > MAX_VALUES)
+    if (long) {
+      let changed = 0
+      for (const batch of toBatches(long[1] as unknown[], MAX_VALUES))
+        changed += await this.#change(kind, { ...which, [long[0]]: batch }, rows, build)
+      return changed
+    }
     const { numAffectedRows } =
       typeof which === 'function'
         ? await this.#db.executeQuery(which(build(this.#db, rows) as never) as object as Compilable)

@@ -10,6 +10,17 @@ import { withMethods } from './with-methods.ts'
 
 /** Lists, figures and logs of administrators. */
 export function storeAdministration(promises: Promises): void {
+  promises('figures of more sites are removed than a statement has parameters', async (open) => {
+    const store = await open()
+    const figures = { bytes: 0, visits: 0, sites: 0, title: null }
+    const ids = Array.from({ length: 66_000 }, (_, number) => `site-${number}`)
+    const put = [ids[0]!, ids.at(-1)!, 'kept'].map((id) => ({ id, ...figures }))
+    await store.write('relaxed', {}, (tx) => tx.figures.replace('site', { put, remove: [] }))
+    await store.write('relaxed', {}, (tx) => tx.figures.replace('site', { put: [], remove: ids }))
+    const left = await store.read.figures.range('site', { after: '', until: undefined })
+    assert.deepEqual(pluck(left, 'id'), ['kept'])
+  })
+
   promises('figures are counted from the live versions, visits and sites of an account', async (open) => {
     const store = await open()
     await insertSites(store)

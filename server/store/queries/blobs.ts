@@ -222,7 +222,7 @@ export class BlobQueries extends QueryGroup {
   }
 
   async forgetDiscarded(objects: readonly string[]): Promise<void> {
-    for (const batch of toBatches(objects)) await this.#discarded.remove({ object: batch })
+    await this.#discarded.remove({ object: objects })
   }
 
   /** Returns those not in use. The others stay: they arrived so slowly that they counted as left behind. */
