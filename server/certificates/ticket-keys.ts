@@ -3,7 +3,7 @@ import { Component } from '../lib/component.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import type { WriteTransaction } from '../store/store.ts'
 
 const PERIOD_MS = 12 * HOUR_MS
 
@@ -39,7 +39,8 @@ export class TicketKeys extends Component<TicketKeysParts> {
     this.#nextAttempt = clock() + RETRY_MS
     const period = this.#periodNow()
     try {
-      const keys = await store.write('relaxed', INDEPENDENT, async (tx) => {
+      // One node after another: each keeps in memory what it has found or created.
+      const keys = await store.write('relaxed', { counter: 'ticket keys' }, async (tx) => {
         await tx.ticketKeys.dropBefore(period - 1)
         return [await this.#shared(tx, period), await this.#shared(tx, period + 1)] as const
       })

@@ -100,6 +100,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/domains/verifier.ts conclude site',
   'server/certificates/issuance.ts #write authority',
   'server/certificates/certificates.ts retry host',
+  'server/certificates/ticket-keys.ts refresh counter',
   'server/certificates/ari.ts refreshRenewalInfo host',
   'server/certificates/maintenance.ts requestSiteCertificates host',
   'server/certificates/maintenance.ts requestSiteCertificates authority',

@@ -4,12 +4,15 @@ import { Accounts } from '../../server/accounts/account.ts'
 import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
 import { Sessions } from '../../server/accounts/session.ts'
+import { TicketKeys } from '../../server/certificates/ticket-keys.ts'
 import { JobLease, LeaseLostError } from '../../server/jobs/job-lease.ts'
+import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
 import type { Store } from '../../server/store/store.ts'
 import { CLOCK_TOLERANCE_MS } from '../../server/store/tables/nodes.ts'
 import { plansWith } from '../support/plans.ts'
+import { silentLog } from '../support/silent-log.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, domainRow, plain, siteRow } from './rows.ts'
 
@@ -32,6 +35,20 @@ export function storeSharedState(promises: Promises): void {
       Array.from({ length: 60 }, (_, index) => index + 1),
     )
     assert.equal(await stores[0]!.read.counters.value('a caller', 0), 60)
+  })
+
+  promises('nodes that start at the same time have the same keys of session tickets', async (open) => {
+    const stores = [await open(), await open()]
+    for (let start = 1; start <= 5; start++) {
+      const clock = () => start * 10 * DAY_MS
+      const nodes = stores.map(
+        (store) => new TicketKeys({ store, clock, log: silentLog, secretBox: new SecretBox('a secret') }),
+      )
+      await Promise.all(nodes.map((node) => node.refresh()))
+      const [one, other] = nodes.map(({ current }) => current.key.toString('hex'))
+      assert.equal(one, other)
+      await stores[0]!.write('relaxed', {}, (tx) => tx.ticketKeys.dropBefore(1_000_000))
+    }
   })
 
   promises('a failed statement is rejected and changes nothing', async (open) => {
