@@ -111,7 +111,13 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     await this.#maintain()
     const now = clock()
     if (this.#isPaused(now)) return 0
-    if (await requestSiteCertificates(this.parts, this.#coveredUntil - MAX_WRITE_MS)) this.#coveredUntil = now
+    const isCovered = await requestSiteCertificates(this.parts, this.#coveredUntil - MAX_WRITE_MS).catch(
+      (error: unknown) => {
+        this.parts.log.error('requesting certificates of sites failed', { error })
+        return false
+      },
+    )
+    if (isCovered) this.#coveredUntil = now
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
     if ((await findPause(store.read, { directory, names: [] }, now)) !== undefined)

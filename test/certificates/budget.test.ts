@@ -215,6 +215,17 @@ test('an account uses at most a quarter of the certificates of sites', async () 
   assert.ok((await issuing.served('late.sites.test'))!.fits)
 })
 
+test('a certificate that is due is issued although the sites without one cannot be listed', async (t) => {
+  await using issuing = await startIssuing()
+  const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 30 } })
+  t.mock.method(issuing.store.read.certificates, 'missingSites', async () => {
+    throw new Error('the query took too long')
+  })
+  await activate(issuing.store, certificates)
+  await certificates.runDue()
+  assert.ok((await issuing.served())!.fits)
+})
+
 test('a site that changes after all others have certificates gets one, too, and no other site is read again', async (t) => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing

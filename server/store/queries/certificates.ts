@@ -205,8 +205,11 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
       .$if(changedSince > 0, (sites) => sites.where('updated_at', '>=', changedSince))
       .where(sql<boolean>`not exists (select 1 from certificates where name = ${name})`)
       .where(
-        sql<boolean>`(select count(*) from acme_requests where kind = 'order' and account_id = sites.owner_id
-          and directory = ${directory} and root = ${siteDomain} and at > ${since}) < ${maxOfOwner}`,
+        // Once for all sites.
+        sql<boolean>`owner_id not in (select account_id from acme_requests
+          where kind = 'order' and account_id is not null
+          and directory = ${directory} and root = ${siteDomain} and at > ${since}
+          group by account_id having count(*) >= ${maxOfOwner})`,
       )
   }
 
