@@ -111,13 +111,10 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     await this.#maintain()
     const now = clock()
     if (this.#isPaused(now)) return 0
-    const isCovered = await requestSiteCertificates(this.parts, this.#coveredUntil - MAX_WRITE_MS).catch(
-      (error: unknown) => {
-        this.parts.log.error('requesting certificates of sites failed', { error })
-        return false
-      },
-    )
-    if (isCovered) this.#coveredUntil = now
+    const requesting = requestSiteCertificates(this.parts, this.#coveredUntil - MAX_WRITE_MS)
+    const report = (error: unknown) =>
+      this.parts.log.error('requesting certificates of sites failed', { error })
+    if (await requesting.catch(report)) this.#coveredUntil = now
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
     if ((await findPause(store.read, { directory, names: [] }, now)) !== undefined)

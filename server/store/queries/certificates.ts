@@ -182,35 +182,33 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
   async missingSites(
     siteDomain: string,
     limit: number,
-    options: MissingSitesOptions,
+    { changedSince = 0, maxOfOwner, directory, since }: MissingSitesOptions,
   ): Promise<{ name: string; ownerId: string }[]> {
     const suffix = `.${siteDomain}`
-    const newest = this.#missingSites(siteDomain, options).orderBy('created_at', 'desc').limit(limit)
-    const renamed = newest.where(
-      sql<boolean>`slug in (select former.renamed_to from sites as former
-        join certificates on certificates.name = former.slug || ${suffix}
-        where former.renamed_to is not null)`,
-    )
-    return [...(await renamed.execute()), ...(await newest.execute())]
-  }
-
-  #missingSites(siteDomain: string, { changedSince = 0, maxOfOwner, directory, since }: MissingSitesOptions) {
-    const name = sql<string>`sites.slug || ${`.${siteDomain}`}`
-    return this.db
+    const name = sql<string>`sites.slug || ${suffix}`
+    const orders = sql`from acme_requests where kind = 'order'
+      and directory = ${directory} and root = ${siteDomain} and at > ${since} and account_id`
+    const sites = this.db
       .selectFrom('sites')
       .select([name.as('name'), sql<string>`owner_id`.as('ownerId')])
       .where('deleted_at', 'is', null)
       .where('owner_id', 'is not', null)
       .where('live_version_id', 'is not', null)
-      .$if(changedSince > 0, (sites) => sites.where('updated_at', '>=', changedSince))
+      .$if(changedSince > 0, (all) => all.where('updated_at', '>=', changedSince))
       .where(sql<boolean>`not exists (select 1 from certificates where name = ${name})`)
-      .where(
-        // Once for all sites.
-        sql<boolean>`owner_id not in (select account_id from acme_requests
-          where kind = 'order' and account_id is not null
-          and directory = ${directory} and root = ${siteDomain} and at > ${since}
-          group by account_id having count(*) >= ${maxOfOwner})`,
-      )
+      .orderBy('created_at', 'desc')
+      .limit(limit)
+    // For each of few sites; below, once for all.
+    const renamed = sites.where(
+      sql<boolean>`(select count(*) ${orders} = sites.owner_id) < ${maxOfOwner} and slug in (select former.renamed_to from sites as former
+        join certificates on certificates.name = former.slug || ${suffix}
+        where former.renamed_to is not null)`,
+    )
+    const newest = sites.where(
+      sql<boolean>`owner_id not in (
+        select account_id ${orders} is not null group by account_id having count(*) >= ${maxOfOwner})`,
+    )
+    return [...(await renamed.execute()), ...(await newest.execute())]
   }
 
   /**
