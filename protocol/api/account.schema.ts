@@ -170,7 +170,9 @@ export const meResponse = named(
         resetsAt: time('When the window ends'),
         sites: integer('Sites'),
         domains: integer('Custom domains'),
-        totalBytes: integer('Bytes of the live versions'),
+        totalBytes: integer(
+          'Bytes of the live versions; with more than 2,000 sites, as of a count every ten minutes',
+        ),
         heldSites: integer('Sites that count against the limit, those in the trash included'),
         heldBytes: integer(
           'Bytes that count against the limit: of all versions, drafts, previews, unfinished uploads and the trash, each content once',

@@ -10,6 +10,20 @@ import { withMethods } from './with-methods.ts'
 
 /** Lists, figures and logs of administrators. */
 export function storeAdministration(promises: Promises): void {
+  promises('the bytes of many live versions are those of their last count', async (open) => {
+    const store = await open()
+    await store.write('relaxed', {}, async (tx) => {
+      for (let number = 0; number <= 2000; number++)
+        await tx.sites.insert(siteRow(`site-${number}`, { ownerId: 'ann', liveVersionId: `v${number}` }))
+      await tx.rows.insert('versions', versionRow('v0', 'site-0', { totalBytes: 10 }))
+      const counted = { id: 'ann', bytes: 777, visits: 0, sites: 2001, title: null }
+      await tx.figures.replace('account', { put: [counted], remove: [] })
+    })
+    assert.deepEqual(await store.read.sites.usage('ann'), { sites: 2001, totalBytes: 777 })
+    await store.write('relaxed', {}, (tx) => tx.sites.update('site-7', { deletedAt: 1 }))
+    assert.deepEqual(await store.read.sites.usage('ann'), { sites: 2000, totalBytes: 10 })
+  })
+
   promises('figures of more sites are removed than a statement has parameters', async (open) => {
     const store = await open()
     const figures = { bytes: 0, visits: 0, sites: 0, title: null }
