@@ -79,6 +79,7 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
 
   /** Deletes some of the sites, or the account when it has none left; returns whether the account is deleted. */
   async #deleteNext(id: string, store: Store): Promise<boolean> {
+    const { clock, certificates } = this.parts
     const slugs = await store.read.sites.listFirstHeld(id, SITES_PER_TRANSACTION)
     const scope = { account: id, site: slugs }
     const find = ({ domains }: Queries) => domains.byAccount(id)
@@ -87,20 +88,13 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       // Another process has completed it.
       if (!account || account.deletionStartedAt === null) return true
       const remaining = await tx.sites.listFirstHeld(id, SITES_PER_TRANSACTION)
-      if (remaining.length === 0) await deleteEmptyAccount(tx, account, this.parts.clock())
-      const chosen = remaining.filter((slug) => slugs.includes(slug))
-      await this.#deleteSites(tx, chosen)
+      if (remaining.length === 0) await deleteEmptyAccount(tx, account, clock())
+      let files = 0
+      for (const slug of remaining.filter((one) => slugs.includes(one)))
+        if (files < FILES_PER_TRANSACTION)
+          files += await deleteSite(tx, slug, 'deleted', clock(), certificates)
       return remaining.length === 0
     })
-  }
-
-  async #deleteSites(tx: WriteTransaction, slugs: readonly string[]): Promise<void> {
-    const { clock, certificates } = this.parts
-    let files = 0
-    for (const slug of slugs) {
-      if (files >= FILES_PER_TRANSACTION) break
-      files += await deleteSite(tx, slug, 'deleted', clock(), certificates)
-    }
   }
 }
 

@@ -9,7 +9,7 @@ import { ANONYMOUS, accountHolder } from '../../server/store/tables/usage.ts'
 import { suspension } from '../store/rows.ts'
 import { DAY_MS, expectFailure, startApi } from './api.ts'
 
-const api = await startApi()
+const api = await startApi({ TRASH_LIFETIME: '1d' })
 const { store, versions, accountDeletion } = await api.operator()
 
 const CONTENTS = ['one', 'two', 'three', 'four']
@@ -85,7 +85,7 @@ test('DELETE and the sweep of the trash delete all versions of a large site', as
   await client.delete(immediate, { permanent: true })
   assert.equal(await left(immediate), 0)
   await client.delete(trashed)
-  api.pass(31 * DAY_MS)
+  api.pass(DAY_MS)
   assert.equal(await api.sweep('trash'), 1)
   assert.equal(await left(trashed), 0)
   assert.equal((await client.me()).usage.heldBytes, 0)
@@ -114,14 +114,15 @@ test('a removal by the operator is recorded once, and succeeds although its late
 })
 
 test('the expiry of a large site without an account releases what its network holds', async () => {
+  const others = await findHeld(ANONYMOUS)
   const slug = await largeSite(api.anonymous)
   const [before, sites] = await findHeld(ANONYMOUS)
   await beginDeletion(slug, 'expired')
   const [held, heldSites] = await findHeld(ANONYMOUS)
-  assert.ok(held < before && held > 0)
-  assert.deepEqual([sites, heldSites, await left(slug)], [1, 1, 3])
+  assert.ok(held < before && held > others[0])
+  assert.deepEqual([heldSites, await left(slug)], [sites, 3])
   assert.equal(await api.sweep('trash'), 1)
-  assert.deepEqual(await findHeld(ANONYMOUS), [0, 0])
+  assert.deepEqual(await findHeld(ANONYMOUS), others)
   const row = await store.read.sites.find(slug)
   assert.deepEqual([row?.deletionReason, row?.network], ['expired', null])
 })
