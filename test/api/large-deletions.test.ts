@@ -58,7 +58,7 @@ test('a large site does not exist after the first write of its deletion, and the
   const bytes = 'onetwothreefoursame'.length
   assert.deepEqual(await findHeld(holder), [bytes, 1])
   // A suspension keeps sites in the trash, but none that its owner has deleted permanently.
-  const change = { suspension: suspension('a reason') }
+  const change = { suspension: { ...suspension('a reason'), since: api.clock.now } }
   await store.write('durable', { site: slug }, (tx) => tx.sites.update(slug, change))
 
   await beginDeletion(slug)
