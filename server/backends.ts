@@ -201,7 +201,6 @@ async function openStore(
   return postgresStore({ url: databaseUrl, log, metrics, incidents, timeouts: deadlines.database })
 }
 
-/** Loads the client of S3 only for its setting. */
 export async function openBlobs(
   config: Config,
   { folder, store, reserve, telemetry, incidents }: Database,

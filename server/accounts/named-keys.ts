@@ -27,7 +27,6 @@ import {
 } from './authorization.ts'
 import { endLinksOfEndedKeys } from './review-frames.ts'
 
-/** Contract, "Keys". */
 export const MAX_NAMED_KEYS = 50
 
 const MAX_ISSUED_KEYS = 500

@@ -138,7 +138,6 @@ export class StatsBuffer {
   dropped = 0
   droppedNames = 0
   droppedVisitors = 0
-  /** Over all sites. */
   nameCount = 0
   visitorCount = 0
   readonly #counters: ResponseCounter[] = []

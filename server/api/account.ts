@@ -53,7 +53,6 @@ function toSignInClient(request: FastifyRequest, baseUrl: string): SignInClient 
   return { address, browserTokens: tokens.filter((token) => token !== undefined) }
 }
 
-/** Contract, "Sign-in". */
 export function accountHandlers(services: Services) {
   const { accounts, accountDeletion, baseUrl, sessions } = services
   return {

@@ -205,7 +205,6 @@ const NO_CERTIFICATE: DomainCertificate = {
   problem: null,
 }
 
-/** Contract, "Domains". */
 async function toDomainRecord(
   row: Domain,
   { proxyHost, own, certificates }: RecordContext,

@@ -53,7 +53,6 @@ class ManifestFiles {
 export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
   readonly #manifests = new Map<string, ManifestFiles>()
   #generation = 0
-  /** The names of the last ones. */
   readonly #invalidated = new Map<number, readonly string[] | undefined>()
 
   get generation(): number {

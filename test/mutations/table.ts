@@ -627,7 +627,7 @@ const ROWS: readonly Row[] = [
   ['starts all workers before the first is ready', 'server/commands/workers.ts', 'supervise', 'start(1)\n  setInterval', 'for (let number = 1; number <= options.workers; number++) start(number)\n  setInterval', 'test/operator/workers.test.ts'],
   ['deletes an account without its trash', 'server/store/queries/sites.ts', 'SiteQueries.listFirstHeld', '[...present, ...deleted]', '[...present]', 'test/api/account-deletion.test.ts'],
   ['deletes a large site in one write', 'server/sites/version.ts', 'takeForWrite', 'index > 0 && size > FILES_PER_WRITE', 'false', 'test/api/large-deletions.test.ts'],
-  ['restores a site that is being deleted', 'server/accounts/authorization.ts', 'isInTrash', ' && keptUntil !== BEING_DELETED', '', 'test/api/large-deletions.test.ts'],
+  ['restores a site that is being deleted', 'server/accounts/authorization.ts', 'isInTrash', '(now < keptUntil || keptUntil === expiresAt)', 'now > 0', 'test/api/large-deletions.test.ts'],
   ['lists a site that is being deleted in the trash', 'server/store/queries/sites.ts', 'SiteQueries.#page', "e('kept_until', '>', BEING_DELETED)", "e('kept_until', 'is not', null)", 'test/api/large-deletions.test.ts'],
   ['leaves the rest of a suspended site', 'server/store/queries/sites.ts', 'SiteQueries.#isDue', 'kept_until = ${BEING_DELETED} or ', '', 'test/api/large-deletions.test.ts'],
   ['forgets the network of a site that is being deleted', 'server/sites/trash.ts', 'deleteSite', ': { keptUntil: BEING_DELETED }', ': { keptUntil: BEING_DELETED, network: null }', 'test/api/large-deletions.test.ts'],

@@ -17,7 +17,6 @@ export function toContentName(hash: string): string {
   return `${toContentFolder(hash)}/${hash}`
 }
 
-/** Compares its name and size. */
 export function hasContent(target: BackupTarget, identity: ContentIdentity): Promise<boolean> {
   return isListed(new AscendingFiles(target.list(toContentFolder(identity.hash))), identity)
 }

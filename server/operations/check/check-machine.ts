@@ -37,7 +37,6 @@ function isWritableFolder(path: string): boolean {
 
 const FLUSHES = 10
 
-/** A publish waits for several flushes. */
 const SLOW_FLUSH_MS = 50
 
 const LOW_FREE_INODES = 0.05

@@ -24,7 +24,6 @@ const SAMPLE_REASON = 'The site copies the sign-in page of a bank'
 /** The email of `review-shared` is that of `review`. */
 type Events = { [Kind in Exclude<NoticeEvent['kind'], 'review-shared'>]: NoticeEvent & { kind: Kind } }
 
-/** Every email that the service sends. */
 export function sampleEmails(options: SampleOptions): Email[] {
   const { to, addresses, branding, now } = options
   const service = { baseUrl: addresses.base, branding }

@@ -48,7 +48,6 @@ export async function* htmlFile(
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** Accepts a value of any shape. */
 export function hasContents(files: unknown): files is unknown[] {
   return Array.isArray(files) && files.some((file) => contentText(file) !== undefined)
 }

@@ -39,7 +39,6 @@ export function fallbackIndex(
   if (index) return new RedirectResponse(toHref(dirname(index.path)), 302, policy)
   const [file] = files
   if (!file) return undefined
-  // The page retains these values.
   const published = { metadata, toUrl }
   const options = { policy, accentStyle: pages.accentStyle, tails }
   const source = markdown && files.find(({ path }) => path === markdown.path)
