@@ -88,13 +88,15 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
       },
     },
   })
-  // A route has the parsers, hooks and error handler that are registered before it; routes come last. A request passes the
-  // hooks by phase, and within a phase in this order: onRequest `logRequests` sets the request id, which a refused request
-  // has too; then `admit` authenticates and charges, so that a refused request costs no memory; both ways `assertQuerySize`
-  // preParsing `accountBodies` accounts for the memory and the rate of the body, before it is read preValidation
-  // `assertManifestSize` bounds a manifest before it is validated preHandler `followRenames` replaces a former slug in a
-  // path with one onResponse `logRequests` writes the line A body is parsed only where a route takes one: everything else is
-  // answered before its body is read.
+  // A route has the parsers, hooks and error handler that are registered before it; routes come last. A request passes
+  // the hooks by phase, and within a phase in this order:
+  //   onRequest      `logRequests` sets the request id, which a refused request has too; then `admit` authenticates and
+  //                  charges, so that a refused request costs no memory; both ways `assertQuerySize`
+  //   preParsing     `accountBodies` accounts for the memory and the rate of the body, before it is read
+  //   preValidation  `assertManifestSize` bounds a manifest before it is validated
+  //   preHandler     `followRenames` replaces a former slug in a path with one
+  //   onResponse     `logRequests` writes the line
+  // A body is parsed only where a route takes one: everything else is answered before its body is read.
   app.removeAllContentTypeParsers()
   accountBodies(app, options)
   handleErrors(app, options)
