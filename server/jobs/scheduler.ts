@@ -131,7 +131,6 @@ export class Scheduler implements AsyncDisposable {
   }
 }
 
-/** Runs a sweep now, over all data. */
 export function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
   return sweep.run(options, { since: 0 })
 }

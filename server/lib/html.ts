@@ -1,4 +1,3 @@
-/** Markup that is safe in a page. */
 export class Html {
   readonly text: string
 

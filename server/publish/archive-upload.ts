@@ -79,7 +79,6 @@ interface ReceivedFile {
 
 interface UnpackedArchive extends Pick<ReadArchive, 'excluded' | 'notes' | 'removedFolder'> {
   files: StoredFile[]
-  /** In the order of `files`. */
   blobs: StoredBlob[]
   emptyFiles: string[]
 }

@@ -12,7 +12,7 @@ import { Finalizer } from '../../server/publish/finalize.ts'
 import { PendingManifestCache } from '../../server/publish/pending-uploads.ts'
 import { PendingVersionStore, type StagedVersion } from '../../server/publish/stage.ts'
 import { UploadRecorder } from '../../server/publish/upload-recorder.ts'
-import { deleteSite } from '../../server/sites/trash.ts'
+import { deleteRest, deleteSite } from '../../server/sites/trash.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { Versions } from '../../server/sites/version-history.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -119,7 +119,7 @@ class PublishingNode {
       store: this.store,
       blobs: { ...this.#blobs, remove },
       clock: this.#clock,
-      config: { pendingLifetime: PENDING_LIFETIME_SECONDS, blobGrace: GRACE_SECONDS },
+      config: { pendingLifetime: PENDING_LIFETIME_SECONDS, blobGrace: GRACE_SECONDS, data: '/nonexistent' },
     }
     return runOnce(sweeps.find((one) => one.name === name)!, options as unknown as SweepParts)
   }
@@ -268,9 +268,9 @@ export class PublishingNodes {
   }
 
   async #deleteSite(slug: string): Promise<void> {
-    await this.#node.store.write('durable', { site: slug }, (tx) =>
-      deleteSite(tx, slug, 'deleted', this.#clock.now),
-    )
+    const { store } = this.#node
+    await store.write('durable', { site: slug }, (tx) => deleteSite(tx, slug, 'deleted', this.#clock.now))
+    await deleteRest({ store, clock: () => this.#clock.now }, slug)
   }
 
   /** A deletion of objects may come much later than that of their rows, and be repeated. */

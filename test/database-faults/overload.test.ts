@@ -117,7 +117,7 @@ test(
     await untilWaiting(1)
     clock.now += PATIENT.database.queue + 1
     // Without a lookup of its key.
-    const isRefused = client('no such key')
+    const isRefused = client('no-such-key')
       .publishContents({ files })
       .then(
         () => false,

@@ -155,9 +155,17 @@ describe('the authorization of programs', () => {
     for (const { name, inputSchema, _meta } of tools) {
       const schemes = (_meta as { securitySchemes: { type: string; scopes?: string[] }[] }).securitySchemes
       const needed = schemes.find(({ type }) => type === 'oauth2')!.scopes![0]!
-      const args = Object.fromEntries(
-        (inputSchema.required ?? []).map((field) => [field, known[field] ?? 'x']),
-      )
+      const {
+        required = [],
+        properties = {},
+        minProperties = 0,
+      } = inputSchema as {
+        required?: string[]
+        properties?: object
+        minProperties?: number
+      }
+      const fields = new Set([...required, ...Object.keys(properties).slice(0, minProperties)])
+      const args = Object.fromEntries([...fields].map((field) => [field, known[field] ?? 'x']))
       const isRefused = await Promise.all(
         tokens.map(async ([, { access_token: key }]) => {
           // Without a token for it, nothing of the arguments is examined but their form.

@@ -166,7 +166,6 @@ function checkArguments(tool: Tool, args: Arguments, { exchange, api, siteDomain
 
 const checkedSchemas = new WeakMap<Schema, Schema>()
 
-/** The routes of the API validate list items. */
 function withoutItems(schema: Schema): Schema {
   const known = checkedSchemas.get(schema)
   if (known) return known

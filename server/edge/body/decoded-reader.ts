@@ -38,7 +38,6 @@ export class DecodedReader implements BodyReader {
     const body = await read()
     if (!body) return false
     const decoder = createDecoder(coded.coding)
-    // Its errors are those of reading the decoder.
     pipeline(body, decoder, () => undefined)
     this.#decoder = decoder
     this.#chunks = decoder[Symbol.asyncIterator]()

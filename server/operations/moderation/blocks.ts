@@ -42,7 +42,6 @@ const LOCAL_NETWORKS = [
 ].map((text) => parseNetwork(text)!)
 
 export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
-  /** Newest first. */
   async list(kind?: BlockKind): Promise<BlockRecord[]> {
     return (await this.parts.store.read.blocks.list(kind)).map(toRecord)
   }
