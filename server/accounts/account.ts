@@ -234,6 +234,7 @@ export class Accounts extends Component<AccountsParts> {
         await tx.rows.insert('accounts', account)
         await tx.rows.remove('invitations', { email })
       }
+      // The code has arrived.
       if (account.emailRefusedAt !== null)
         await tx.accounts.update(account.id, { emailRefusedAt: null, emailRefusal: null })
       await onSuccess(tx, account, !known || redeemed.isKnown === true)

@@ -51,6 +51,7 @@ export class UnsubscribeLinks extends Component<UnsubscribeParts> {
       await this.parts.accounts.changeNotices(account, { notices: { [kind]: false } })
       return true
     } catch (error) {
+      // The account has been deleted.
       if (error instanceof ApiError && error.code === 'UNAUTHORIZED') return false
       throw error
     }

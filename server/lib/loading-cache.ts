@@ -240,6 +240,7 @@ export class LoadingCache<V extends object> {
       for (let attempt = 1; attempt <= MAX_RELOAD_ATTEMPTS; attempt++) {
         const load = this.#loads.get(key) ?? this.#startLoad(key, false, { idleReloads })
         const value = await load.result
+        // The source failed.
         if (value === former) return
         if (!load.isStored) continue
         if (former && value) this.#options.onReplace?.(former, value)

@@ -67,6 +67,7 @@ export class WorkerProcess<Message extends Serializable, Answer>
     child.on('error', () => this.#forget(child))
     if (child.pid === undefined) throw startFailure('the system has no room for it')
     child.unref()
+    // Ends the wait for an answer.
     child.on('exit', () => child.emit('error', new Error('The process exited during its work')))
     if (priority !== undefined) lowerPriority(child.pid, priority)
     return child

@@ -182,10 +182,7 @@ export async function releaseBlobs(
   return unneeded.size > 0 ? tx.blobs.removeReferences(slug, [...unneeded], now) : []
 }
 
-/**
- * The first of these, so that one write does not delete too many: it would hold the store, and others wait for the
- * contents that it releases. At least one, also with more files.
- */
+/** The first of these, at least one: a deletion of more holds the store, and contents for which others wait. */
 export function takeForWrite(versions: readonly VersionHeader[]): VersionHeader[] {
   let size = 0
   const end = versions.findIndex(({ state, fileCount }, index) => {

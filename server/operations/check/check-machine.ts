@@ -105,7 +105,9 @@ export function checkAccessLog({ accessLog: path }: Config): CheckResult[] {
   try {
     accessSync(target, constants.W_OK)
     if (statSync(target).isDirectory() === (target !== path)) return [ok(name, path)]
-  } catch {}
+  } catch {
+    // The message names what is missing.
+  }
   const advice = 'create its folder, owned by the user of the service'
   return [failed(name, `SLIPWAY_ACCESS_LOG: the user of this process cannot write to ${path}: ${advice}`)]
 }

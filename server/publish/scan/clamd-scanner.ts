@@ -55,6 +55,7 @@ class ClamdConnection implements Disposable {
       this.#socket.destroy(new Error('clamd did not answer in time')),
     )
     this.reply = readReply(this.#socket)
+    // A failed write has the same cause.
     this.reply.catch(() => undefined)
   }
 

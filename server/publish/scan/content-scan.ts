@@ -87,6 +87,7 @@ export class ContentScan extends Component<ContentScanParts> {
       if (refusal) log.warn('the scanner refused a file', { ...refusal })
       return refusal
     } catch (error) {
+      // The stored files cannot be read.
       if (error instanceof ApiError) throw error
       count('failed')
       const seconds = timeoutMs / SECOND_MS
