@@ -1,4 +1,4 @@
-import { integer, object, type Schema, type Static, text } from './schema.ts'
+import { integer, named, type Schema, type Static, text } from './schema.ts'
 
 /** The closed list of errors (spec 2.8; contract, "Everywhere"). */
 interface CodeDescription {
@@ -279,7 +279,8 @@ const code = text('Identifies the error; it never changes', {
 })
 
 /** Spec 2.8. */
-export const errorResponse = object(
+export const errorResponse = named(
+  'Error',
   {
     error: text('The problem, for people'),
     code,
@@ -288,7 +289,6 @@ export const errorResponse = object(
     docs: text('The URL of the code in the API reference'),
   },
   { details: { description: 'The fields or files concerned, where there are any' } as Schema },
-  { title: 'Error' },
 )
 export type ErrorBody = Static<typeof errorResponse>
 

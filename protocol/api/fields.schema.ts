@@ -1,6 +1,6 @@
 import { MAX_PATH_LENGTH } from '../manifest/paths.ts'
 import { MAX_TYPE_LENGTH } from './publish.ts'
-import { integer, object, type Static, text, time } from './schema.ts'
+import { integer, named, object, type Static, text, time } from './schema.ts'
 
 // Fields that several resources share. Sizes are bytes and times are ISO 8601 UTC with milliseconds, unless a name says
 // seconds.
@@ -21,40 +21,41 @@ const hash = text('SHA-256, 64 lowercase hex characters; enables deduplication',
 })
 
 /** A manifest entry (spec 2.2). */
-export const fileEntry = object(
+export const fileEntry = named(
+  'File',
   { path, size: integer('Bytes', { minimum: 1 }), contentType: mimeType },
   { hash },
-  { title: 'File' },
 )
 /** A file of a version, which may be empty. */
-export const publishedFile = object(
+export const publishedFile = named(
+  'PublishedFile',
   { path, size: integer('Bytes', { minimum: 0 }), contentType: mimeType },
   { hash },
-  { title: 'PublishedFile' },
 )
 
 const contentType = text('MIME type; by default that of the extension', { maxLength: MAX_TYPE_LENGTH })
 /** A file whose bytes are in the request. */
-export const textFile = object(
+export const textFile = named(
+  'TextFile',
   {
     path,
     content: text('The text of the file. The contents of a request have at most 2 MB together, in UTF-8'),
   },
   { contentType },
-  { title: 'TextFile' },
 )
 /** A file whose bytes are in the request. */
-export const base64File = object(
+export const base64File = named(
+  'Base64File',
   { path, contentBase64: text('The bytes of the file in base64') },
   { contentType },
-  { title: 'Base64File' },
 )
 
 /** Why the operator has taken a site, or all sites of an account, offline. */
-export const suspension = object(
+export const suspension = named(
+  'Suspension',
   { reason: text('What the operator says about it, for the owner'), since: time('When it was suspended') },
   {},
-  { title: 'Suspension', description: 'Present while the operator has suspended it' },
+  { description: 'Present while the operator has suspended it' },
 )
 
 export const fileChanges = object({
@@ -69,7 +70,7 @@ export const addressFields = {
   url: text('Shows the newest version of this name; never indexed'),
   expiresAt: time('When it ends, unless it is published again'),
 }
-export const previewAddress = object(addressFields, {}, { title: 'PreviewAddress' })
+export const previewAddress = named('PreviewAddress', addressFields)
 
 export type FileEntry = Static<typeof fileEntry>
 export type FileContent = Static<typeof textFile> | Static<typeof base64File>

@@ -37,48 +37,43 @@ const summary = {
   createdAt: time('Creation'),
   lastUsedAt: nullable(time('The last use, with a resolution of five minutes; null before the first one')),
 }
-const key = named('Key', object(summary))
+const key = named('Key', summary)
 export type KeySummary = Static<typeof key>
 
-export const keyList = named('KeyList', object({ keys: list(key, 'Newest first') }))
+export const keyList = named('KeyList', { keys: list(key, 'Newest first') })
 export type KeyList = Static<typeof keyList>
 
 export const createKeyRequest = named(
   'NewKeyRequest',
-  object(
-    { name, scope },
-    {
-      sites: nullable(
-        list(
-          text('Slug', { maxLength: 63 }),
-          `1 to ${MAX_KEY_SITES} slugs, or null for all sites, the default`,
-          {
-            minItems: 1,
-            maxItems: MAX_KEY_SITES,
-          },
-        ),
+  { name, scope },
+  {
+    sites: nullable(
+      list(
+        text('Slug', { maxLength: 63 }),
+        `1 to ${MAX_KEY_SITES} slugs, or null for all sites, the default`,
+        {
+          minItems: 1,
+          maxItems: MAX_KEY_SITES,
+        },
       ),
-      expiresInSeconds: nullable(
-        integer('Lifetime of the key; null, the default, for a key that does not expire', {
-          minimum: KEY_LIFETIME_SECONDS.min,
-          maximum: KEY_LIFETIME_SECONDS.max,
-        }),
-      ),
-    },
-  ),
+    ),
+    expiresInSeconds: nullable(
+      integer('Lifetime of the key; null, the default, for a key that does not expire', {
+        minimum: KEY_LIFETIME_SECONDS.min,
+        maximum: KEY_LIFETIME_SECONDS.max,
+      }),
+    ),
+  },
 )
 export type CreateKeyRequest = Static<typeof createKeyRequest>
 
 /** The only response that contains the key. */
-export const createdKey = named(
-  'CreatedKey',
-  object({
-    ...summary,
-    apiKey: text('Shown once'),
-    warning: text('A reminder that the key is shown once'),
-  }),
-)
+export const createdKey = named('CreatedKey', {
+  ...summary,
+  apiKey: text('Shown once'),
+  warning: text('A reminder that the key is shown once'),
+})
 export type CreatedKey = Static<typeof createdKey>
 
-export const keyRevokedResponse = named('RevokedKey', object({ id, revoked: constant(true, 'Always true') }))
+export const keyRevokedResponse = named('RevokedKey', { id, revoked: constant(true, 'Always true') })
 export type KeyRevokedResponse = Static<typeof keyRevokedResponse>

@@ -3,13 +3,13 @@ import { constant, list, named, object, type Static, text } from './schema.ts'
 import { versionFields } from './versions.schema.ts'
 
 /** A preview with the version that it shows, compared with the live one. */
-export const preview = named('Preview', object({ ...addressFields, ...versionFields }))
+export const preview = named('Preview', { ...addressFields, ...versionFields })
 export type Preview = Static<typeof preview>
 
-export const previewList = named(
-  'PreviewList',
-  object({ slug, previews: list(preview, 'The last changed one first') }),
-)
+export const previewList = named('PreviewList', {
+  slug,
+  previews: list(preview, 'The last changed one first'),
+})
 export type PreviewList = Static<typeof previewList>
 
 export const promoteQuery = object(
@@ -17,8 +17,9 @@ export const promoteQuery = object(
   { versionId: text('Refuse with VERSION_CONFLICT if the preview shows another version') },
 )
 
-export const deletePreviewResponse = named(
-  'DeletedPreview',
-  object({ slug, name: addressFields.name, deleted: constant(true, 'Always true') }),
-)
+export const deletePreviewResponse = named('DeletedPreview', {
+  slug,
+  name: addressFields.name,
+  deleted: constant(true, 'Always true'),
+})
 export type DeletePreviewResponse = Static<typeof deletePreviewResponse>

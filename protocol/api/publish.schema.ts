@@ -43,14 +43,11 @@ import {
 
 // Publishing: manifest, uploads, finalize (spec 2.2 to 2.4 and 4.3 to 4.6).
 
-export const fileLimits = named(
-  'FileLimits',
-  object({
-    files: integer('Files in a site'),
-    fileBytes: integer(`Largest file in bytes; without a limit 2^53 − 1 (${UNLIMITED}), as the next one`),
-    siteBytes: integer('Largest site in bytes'),
-  }),
-)
+export const fileLimits = named('FileLimits', {
+  files: integer('Files in a site'),
+  fileBytes: integer(`Largest file in bytes; without a limit 2^53 − 1 (${UNLIMITED}), as the next one`),
+  siteBytes: integer('Largest site in bytes'),
+})
 export type FileLimits = Static<typeof fileLimits>
 
 export const limitsQuery = object(
@@ -142,7 +139,7 @@ export function publishRequest(maxFiles: number): Schema<PublishRequest | Conten
     { maxItems: maxFiles },
   )
   const optional = { emptyFiles: emptyFiles(maxFiles), ...publishFields, ...contentsFields }
-  return object({ files }, optional, { title: 'PublishRequest' }) as Schema<PublishRequest | ContentsRequest>
+  return named('PublishRequest', { files }, optional) as Schema<PublishRequest | ContentsRequest>
 }
 
 type PublishOptions = Partial<StaticFields<typeof publishFields & { emptyFiles: Schema<string[]> }>>
@@ -154,19 +151,17 @@ export type PublishRequest = PublishOptions & { files: FileEntry[] }
 export type ContentsRequest = PublishOptions &
   Partial<StaticFields<typeof contentsFields>> & { files: FileContent[] }
 
-const uploadTarget = named(
-  'UploadTarget',
-  object({
-    path: text('The file'),
-    method: constant('PUT', 'The method of the upload'),
-    url: text('Where to send the bytes'),
-    headers: map(text('A value'), 'Headers to send'),
-  }),
-)
+const uploadTarget = named('UploadTarget', {
+  path: text('The file'),
+  method: constant('PUT', 'The method of the upload'),
+  url: text('Where to send the bytes'),
+  headers: map(text('A value'), 'Headers to send'),
+})
 export type UploadTarget = Static<typeof uploadTarget>
 
 /** The target of tars with files of a pending version, in any number of requests. */
-const bundleTarget = object(
+const bundleTarget = named(
+  'BundleTarget',
   {
     method: constant('PUT', 'The method of the upload'),
     url: text('Where to send it'),
@@ -174,43 +169,40 @@ const bundleTarget = object(
     maxBytes: integer('Maximum size of one request in bytes, with the headers of the tar'),
   },
   {},
-  {
-    title: 'BundleTarget',
-    description: 'Accepts any of the uploads together, as a tar; absent when there is nothing to upload',
-  },
+  { description: 'Accepts any of the uploads together, as a tar; absent when there is nothing to upload' },
 )
 export type BundleTarget = Static<typeof bundleTarget>
 
 /** Spec 2.3. */
-const uploadPlan = object(
+const uploadPlan = named(
+  'UploadPlan',
   {
     versionId,
     uploads: list(uploadTarget, 'The files to upload'),
     skipped: list(
-      named(
-        'SkippedFile',
-        object({ path: text('The file'), reason: constant('hash_match', 'Why it needs no upload') }),
-      ),
+      named('SkippedFile', {
+        path: text('The file'),
+        reason: constant('hash_match', 'Why it needs no upload'),
+      }),
       'The files that need no upload',
     ),
     finalizeUrl: text('Call this when everything is uploaded'),
     expiresInSeconds: integer('Lifetime of the upload URLs in seconds'),
   },
   { bundle: bundleTarget },
-  { title: 'UploadPlan' },
 )
 export type UploadPlan = Static<typeof uploadPlan>
 
-export const uploadReceipt = named(
-  'UploadReceipt',
-  object({ path: text('The file'), size: integer('Bytes'), hash: text('SHA-256 in hex') }),
-)
+export const uploadReceipt = named('UploadReceipt', {
+  path: text('The file'),
+  size: integer('Bytes'),
+  hash: text('SHA-256 in hex'),
+})
 export type UploadReceipt = Static<typeof uploadReceipt>
 
-export const bundleReceipt = named(
-  'BundleReceipt',
-  object({ files: list(uploadReceipt, 'The received files, in the order of the tar') }),
-)
+export const bundleReceipt = named('BundleReceipt', {
+  files: list(uploadReceipt, 'The received files, in the order of the tar'),
+})
 export type BundleReceipt = Static<typeof bundleReceipt>
 
 /** Spec 2.4. */
@@ -223,12 +215,12 @@ const anonymousExtras = {
 }
 export type AnonymousExtras = StaticFields<typeof anonymousExtras>
 
-export const refreshRequest = named('RefreshUploadsRequest', object({ versionId }, { claimToken }))
+export const refreshRequest = named('RefreshUploadsRequest', { versionId }, { claimToken })
 
-const warning = object(
+const warning = named(
+  'PublishWarning',
   { file: text('The path of the file'), message: text('The problem, for people') },
   { line: integer('From 1; absent when the problem concerns the whole file', { minimum: 1 }) },
-  { title: 'PublishWarning' },
 )
 /** A problem in a published file. */
 export type PublishWarning = Static<typeof warning>
@@ -258,7 +250,8 @@ const finalizeExtras = {
   warnings: list(warning, 'Problems in the files that do not break the site; absent when there are none'),
 }
 
-export const finalizeRequest = object(
+export const finalizeRequest = named(
+  'FinalizeRequest',
   { versionId },
   {
     live,
@@ -266,14 +259,14 @@ export const finalizeRequest = object(
     ifChanged: bool('Drop the version if its files, rules and settings equal those of the live version'),
     allowSecrets: allowSecrets(ALLOWED_SECRETS),
   },
-  { title: 'FinalizeRequest' },
 )
 export type FinalizeRequest = Static<typeof finalizeRequest>
 
-export const finalizeResponse = named('FinalizeResponse', object(finalizeFields, finalizeExtras))
+export const finalizeResponse = named('FinalizeResponse', finalizeFields, finalizeExtras)
 export type FinalizeResponse = Static<typeof finalizeResponse>
 
-const removal = object(
+const removal = named(
+  'Removal',
   {
     files: integer('Files of the live version that this version does not have'),
     liveFiles: integer('Files of the live version'),
@@ -281,7 +274,6 @@ const removal = object(
   },
   {},
   {
-    title: 'Removal',
     description:
       'The files that the version removes from the site; absent when it removes none. A file whose name differs only in a content hash takes the place of the other',
   },
@@ -297,13 +289,10 @@ const comparison = {
   },
 }
 
-const excluded = named(
-  'Exclusion',
-  object({
-    path: text('The file, or the folder with a final slash'),
-    reason: text('Why it was not published', { enum: SKIP_REASONS }),
-  }),
-)
+const excluded = named('Exclusion', {
+  path: text('The file, or the folder with a final slash'),
+  reason: text('Why it was not published', { enum: SKIP_REASONS }),
+})
 
 const plan = { slug, siteUrl, upload: uploadPlan }
 const archiveFields = {
@@ -322,24 +311,20 @@ const archiveExtras = {
   removedFolder: text('The top folder that all files share, with a final /; its contents are the site'),
 }
 
-export const refreshResponse = named('RefreshUploadsResponse', object(plan, comparison))
+export const refreshResponse = named('RefreshUploadsResponse', plan, comparison)
 export type UpdateResponse = Static<typeof refreshResponse>
 
 /** The response to an archive, a page or the contents of files: they are live immediately. */
-export const publishedSite = object(
-  archiveFields,
-  { ...archiveExtras, ...anonymousExtras },
-  { title: 'PublishedSite' },
-)
+export const publishedSite = named('PublishedSite', archiveFields, { ...archiveExtras, ...anonymousExtras })
 export type ArchiveResponse = Static<typeof publishedSite>
 
-export const publishedVersion = object(archiveFields, archiveExtras, { title: 'PublishedVersion' })
+export const publishedVersion = named('PublishedVersion', archiveFields, archiveExtras)
 export const updateResponse = either('UpdateSiteResponse', refreshResponse, publishedVersion)
 
-const newSite = object(
+const newSite = named(
+  'NewSite',
   { ...plan, status: constant('pending', 'Nothing is live until finalize') },
   { ...comparison, ...anonymousExtras },
-  { title: 'NewSite' },
 )
 export type CreateResponse = Static<typeof newSite>
 

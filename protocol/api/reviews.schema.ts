@@ -8,21 +8,18 @@ import { bool, constant, integer, list, named, nullable, object, type Static, te
 const pixels = (description: string) => integer(description, { minimum: 0, maximum: 100_000 })
 
 /** Where on a page a thread is; a page can state anything here, and nothing else. */
-export const place = named(
-  'ReviewPlace',
-  object({
-    path: text('The path of the page: text that begins with a slash', {
-      pattern: '^/',
-      maxLength: MAX_PATH_LENGTH + 1,
-    }),
-    selector: text('CSS selector of the element', { maxLength: reviews.MAX_SELECTOR_LENGTH }),
-    text: text('The selected text, or that of the element', { maxLength: reviews.MAX_PLACE_TEXT_LENGTH }),
-    before: text('The text before it', { maxLength: reviews.MAX_NEIGHBOUR_LENGTH }),
-    after: text('The text after it', { maxLength: reviews.MAX_NEIGHBOUR_LENGTH }),
-    width: pixels('Width of the viewport in CSS pixels'),
-    height: pixels('Height of the viewport in CSS pixels'),
+export const place = named('ReviewPlace', {
+  path: text('The path of the page: text that begins with a slash', {
+    pattern: '^/',
+    maxLength: MAX_PATH_LENGTH + 1,
   }),
-)
+  selector: text('CSS selector of the element', { maxLength: reviews.MAX_SELECTOR_LENGTH }),
+  text: text('The selected text, or that of the element', { maxLength: reviews.MAX_PLACE_TEXT_LENGTH }),
+  before: text('The text before it', { maxLength: reviews.MAX_NEIGHBOUR_LENGTH }),
+  after: text('The text after it', { maxLength: reviews.MAX_NEIGHBOUR_LENGTH }),
+  width: pixels('Width of the viewport in CSS pixels'),
+  height: pixels('Height of the viewport in CSS pixels'),
+})
 export type ReviewPlace = Static<typeof place>
 
 const reviewerRole = text('`guest` has a link and no account with access', {
@@ -30,50 +27,46 @@ const reviewerRole = text('`guest` has a link and no account with access', {
 })
 export type ReviewerRole = Static<typeof reviewerRole>
 
-const author = named(
-  'Reviewer',
-  object({ name: text('As the reviewer calls itself; its role is verified'), role: reviewerRole }),
-)
+const author = named('Reviewer', {
+  name: text('As the reviewer calls itself; its role is verified'),
+  role: reviewerRole,
+})
 export type Reviewer = Static<typeof author>
 
-export const comment = named(
-  'ReviewComment',
-  object({ id: text('Its id'), author, text: text('As it was written'), createdAt: time('When') }),
-)
+export const comment = named('ReviewComment', {
+  id: text('Its id'),
+  author,
+  text: text('As it was written'),
+  createdAt: time('When'),
+})
 export type ReviewComment = Static<typeof comment>
 
 const threadStatus = text('Whether it still needs something', { enum: ['open', 'resolved'] })
 export type ThreadStatus = Static<typeof threadStatus>
 
-export const thread = named(
-  'ReviewThread',
-  object({
-    id: text('Its id'),
-    status: threadStatus,
-    outdated: bool('Whether the version that is shown now has no such place'),
-    versionId: text('The version on which it began'),
-    place,
-    createdAt: time('Begin'),
-    changedAt: time('Last comment or change of the status'),
-    comments: list(comment, 'The oldest first'),
-  }),
-)
+export const thread = named('ReviewThread', {
+  id: text('Its id'),
+  status: threadStatus,
+  outdated: bool('Whether the version that is shown now has no such place'),
+  versionId: text('The version on which it began'),
+  place,
+  createdAt: time('Begin'),
+  changedAt: time('Last comment or change of the status'),
+  comments: list(comment, 'The oldest first'),
+})
 export type ReviewThread = Static<typeof thread>
 
 const verdict = text('The decision', { enum: ['approved', 'changes-requested'] })
 
-export const decision = named(
-  'ReviewDecision',
-  object({
-    id: text('Its id'),
-    decision: verdict,
-    versionId,
-    contentHash: text('Equal for versions with equal files and metadata'),
-    note: nullable(text('What the reviewer adds')),
-    author,
-    createdAt: time('When'),
-  }),
-)
+export const decision = named('ReviewDecision', {
+  id: text('Its id'),
+  decision: verdict,
+  versionId,
+  contentHash: text('Equal for versions with equal files and metadata'),
+  note: nullable(text('What the reviewer adds')),
+  author,
+  createdAt: time('When'),
+})
 export type ReviewDecision = Static<typeof decision>
 
 const audience = text('Who can use the link; `collaborators` includes the owner', {
@@ -90,37 +83,32 @@ const linkFields = {
   createdAt: time('Creation'),
   expiresAt: nullable(time('Expiry; null when it ends with the preview')),
 }
-export const reviewLink = named('ReviewLink', object(linkFields))
+export const reviewLink = named('ReviewLink', linkFields)
 export type ReviewLink = Static<typeof reviewLink>
 
 export const reviewLinkRequest = named(
   'ReviewLinkRequest',
-  object(
-    {},
-    {
-      audience,
-      expiresInSeconds: integer('At most 90 days; when it is absent for a live version, 30 days', {
-        minimum: 60,
-        maximum: 7_776_000,
-      }),
-    },
+  {},
+  {
+    audience,
+    expiresInSeconds: integer('At most 90 days; when it is absent for a live version, 30 days', {
+      minimum: 60,
+      maximum: 7_776_000,
+    }),
+  },
+)
+export const createdReviewLink = named('CreatedReviewLink', {
+  ...linkFields,
+  url: text(
+    'Shown once. Anyone with it can comment; with that of a key of scope `manage` or a session also decide',
   ),
-)
-export const createdReviewLink = named(
-  'CreatedReviewLink',
-  object({
-    ...linkFields,
-    url: text(
-      'Shown once. Anyone with it can comment; with that of a key of scope `manage` or a session also decide',
-    ),
-  }),
-)
+})
 export type CreatedReviewLink = Static<typeof createdReviewLink>
 
-export const revokedReviewLink = named(
-  'RevokedReviewLink',
-  object({ id: text('Its id'), revoked: constant(true, 'Always true') }),
-)
+export const revokedReviewLink = named('RevokedReviewLink', {
+  id: text('Its id'),
+  revoked: constant(true, 'Always true'),
+})
 export type RevokedReviewLink = Static<typeof revokedReviewLink>
 
 const counts = object({
@@ -131,31 +119,29 @@ const counts = object({
 
 export const review = named(
   'Review',
-  object(
-    {
-      slug,
-      preview: nullable(text('The name of the preview; null for the live version')),
-      title: nullable(text('Title of the version')),
-      url: text('Where visitors find it'),
-      versionId: text('The version that is shown now'),
-      contentHash: text('Equal for versions with equal files and metadata'),
-      frame: object({
-        url: text('Shows the version in a frame of the review page'),
-        expiresAt: time('When this URL ends'),
-      }),
-      role: reviewerRole,
-      mayDecide: bool('Whether the caller may approve, or request changes'),
-      decision: text('About the content that is shown now', {
-        enum: ['none', 'approved', 'changes-requested'],
-      }),
-      decided: nullable(decision, 'The decision that counts; null when it was made in another review'),
-      decisions: list(decision, 'The newest first, at most 20'),
-      counts,
-      threads: list(thread, 'The newest first'),
-      revision: text('Changes with the review'),
-    },
-    { links: list(reviewLink, 'For the owner and the collaborators') },
-  ),
+  {
+    slug,
+    preview: nullable(text('The name of the preview; null for the live version')),
+    title: nullable(text('Title of the version')),
+    url: text('Where visitors find it'),
+    versionId: text('The version that is shown now'),
+    contentHash: text('Equal for versions with equal files and metadata'),
+    frame: object({
+      url: text('Shows the version in a frame of the review page'),
+      expiresAt: time('When this URL ends'),
+    }),
+    role: reviewerRole,
+    mayDecide: bool('Whether the caller may approve, or request changes'),
+    decision: text('About the content that is shown now', {
+      enum: ['none', 'approved', 'changes-requested'],
+    }),
+    decided: nullable(decision, 'The decision that counts; null when it was made in another review'),
+    decisions: list(decision, 'The newest first, at most 20'),
+    counts,
+    threads: list(thread, 'The newest first'),
+    revision: text('Changes with the review'),
+  },
+  { links: list(reviewLink, 'For the owner and the collaborators') },
 )
 export type Review = Static<typeof review>
 
@@ -180,36 +166,35 @@ const name = text('The name of a reviewer without an account; required for them'
 })
 const words = text('The comment, as plain text', { minLength: 1, maxLength: reviews.MAX_COMMENT_LENGTH })
 
-export const threadRequest = named('ReviewThreadRequest', object({ versionId, place, text: words }, { name }))
+export const threadRequest = named('ReviewThreadRequest', { versionId, place, text: words }, { name })
 export type ThreadRequest = Static<typeof threadRequest>
 
-export const threadChange = named(
-  'ReviewThreadChange',
-  object({}, { text: words, status: threadStatus, name }),
-)
+export const threadChange = named('ReviewThreadChange', {}, { text: words, status: threadStatus, name })
 export type ThreadChange = Static<typeof threadChange>
 
 const note = text('A note', { maxLength: reviews.MAX_NOTE_LENGTH })
 
 export const decisionRequest = named(
   'ReviewDecisionRequest',
-  object({ decision: verdict, versionId }, { note, name }),
+  { decision: verdict, versionId },
+  { note, name },
 )
 export type DecisionRequest = Static<typeof decisionRequest>
 
 const ids = (description: string) =>
   list(text('Id of a thread', { maxLength: 26 }), description, { maxItems: reviews.MAX_THREADS })
 
-export const placementsRequest = named(
-  'ReviewPlacements',
-  object({ versionId, placed: ids('Found on their page'), missing: ids('Not found on their page') }),
-)
+export const placementsRequest = named('ReviewPlacements', {
+  versionId,
+  placed: ids('Found on their page'),
+  missing: ids('Not found on their page'),
+})
 export type Placements = Static<typeof placementsRequest>
 
-export const placementsResponse = named('ReviewCounts', object({ counts }))
+export const placementsResponse = named('ReviewCounts', { counts })
 export type PlacementsResponse = Static<typeof placementsResponse>
 
 export const changesQuery = object({}, { since: text('The revision that is known', { maxLength: 200 }) })
 
-export const reviewRevision = named('ReviewRevision', object({ revision: text('The current revision') }))
+export const reviewRevision = named('ReviewRevision', { revision: text('The current revision') })
 export type ReviewRevision = Static<typeof reviewRevision>

@@ -91,9 +91,14 @@ export function nullables<F extends Fields>(fields: F): { [K in keyof F]: Schema
   return Object.fromEntries(entries) as { [K in keyof F]: Schema<Static<F[K]> | null> }
 }
 
-/** A schema that the OpenAPI document defines once, under this name. */
-export function named<T>(title: string, schema: Schema<T>): Schema<T> {
-  return { title, ...schema }
+/** An object that the OpenAPI document defines once, under this name. */
+export function named<Required extends Fields, Optional extends Fields = Record<never, never>>(
+  title: string,
+  required: Required,
+  optional?: Optional,
+  more: Keywords = {},
+): Schema<Values<Required, Optional>> {
+  return { title, ...object(required, optional), ...more }
 }
 
 interface ObjectKeywords {

@@ -69,45 +69,41 @@ const detailFields = {
   files: list(publishedFile, 'The files of the current version'),
 }
 
-export const siteDetails = named('Site', object(detailFields, sharedFields))
+export const siteDetails = named('Site', detailFields, sharedFields)
 export type SiteDetails = Static<typeof siteDetails>
 
-export const undeleteResponse = named(
-  'RestoredSite',
-  object(detailFields, { ...sharedFields, unchanged: constant(true, 'The site was not in the trash') }),
-)
+export const undeleteResponse = named('RestoredSite', detailFields, {
+  ...sharedFields,
+  unchanged: constant(true, 'The site was not in the trash'),
+})
 export type UndeleteResponse = Static<typeof undeleteResponse>
 
 const siteSummary = named(
   'SiteSummary',
-  object(
-    {
-      ...siteFields,
-      kind: nullable(kind),
-      imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
-      fileCount: integer('Files'),
-      totalBytes: integer('Bytes'),
-      openThreads: integer('Threads of its reviews that are not resolved, also outdated ones'),
-      openReview: nullable(text('A preview with such threads; empty: the live version; null: none')),
-    },
-    {
-      ...sharedFields,
-      deletedAt: time('When a site in the trash was deleted'),
-      deletedUntil: time('When a site in the trash will be deleted permanently'),
-    },
-  ),
+  {
+    ...siteFields,
+    kind: nullable(kind),
+    imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
+    fileCount: integer('Files'),
+    totalBytes: integer('Bytes'),
+    openThreads: integer('Threads of its reviews that are not resolved, also outdated ones'),
+    openReview: nullable(text('A preview with such threads; empty: the live version; null: none')),
+  },
+  {
+    ...sharedFields,
+    deletedAt: time('When a site in the trash was deleted'),
+    deletedUntil: time('When a site in the trash will be deleted permanently'),
+  },
 )
 export type SiteSummary = Static<typeof siteSummary>
 
 export const siteList = named(
   'SiteList',
-  object(
-    {
-      publishes: list(siteSummary, 'Newest first; in the trash, the last deleted one first'),
-      nextCursor: nullable(text('The cursor of the next page; null on the last page')),
-    },
-    { suspension },
-  ),
+  {
+    publishes: list(siteSummary, 'Newest first; in the trash, the last deleted one first'),
+    nextCursor: nullable(text('The cursor of the next page; null on the last page')),
+  },
+  { suspension },
 )
 export type SiteList = Static<typeof siteList>
 
@@ -121,7 +117,8 @@ export const listQuery = object(
   },
 )
 
-export const metadataRequest = object(
+export const metadataRequest = named(
+  'MetadataRequest',
   {},
   {
     ...metadataFields,
@@ -133,70 +130,53 @@ export const metadataRequest = object(
       }),
     ),
   },
-  { title: 'MetadataRequest' },
 )
 export type MetadataRequest = Static<typeof metadataRequest>
 
-export const renameRequest = named(
-  'RenameRequest',
-  object({ name: text('The new name', { maxLength: 100 }) }),
-)
-export const renameResponse = named(
-  'RenamedSite',
-  object({
-    slug,
-    siteUrl,
-    formerSlug: text('The former name'),
-    redirectsUntil: nullable(time('Until when the former name redirects; null when the name did not change')),
-  }),
-)
+export const renameRequest = named('RenameRequest', { name: text('The new name', { maxLength: 100 }) })
+export const renameResponse = named('RenamedSite', {
+  slug,
+  siteUrl,
+  formerSlug: text('The former name'),
+  redirectsUntil: nullable(time('Until when the former name redirects; null when the name did not change')),
+})
 export type RenameResponse = Static<typeof renameResponse>
 
 export const nameCheck = named(
   'NameCheck',
-  object(
-    { name: text('The name'), available: bool('A new site of the account can have it') },
-    { reason: text('Why it is not available, for people') },
-  ),
+  { name: text('The name'), available: bool('A new site of the account can have it') },
+  { reason: text('Why it is not available, for people') },
 )
 export type NameCheck = Static<typeof nameCheck>
 
-export const duplicateResponse = named(
-  'DuplicateResponse',
-  object({
-    slug,
-    siteUrl,
-    versionId,
-    copiedFrom: text('The source'),
-    status: constant('active', 'The copy is live'),
-  }),
-)
+export const duplicateResponse = named('DuplicateResponse', {
+  slug,
+  siteUrl,
+  versionId,
+  copiedFrom: text('The source'),
+  status: constant('active', 'The copy is live'),
+})
 export type DuplicateResponse = Static<typeof duplicateResponse>
 
 export const deleteQuery = object({}, { permanent: bool('Delete the site permanently, also from the trash') })
 export const deleteRequest = nullable(
   object({}, { claimToken: text('Of a site without an owner, in place of a key', { maxLength: 100 }) }),
 )
-export const deleteResponse = named(
-  'DeletedSite',
-  object({
-    slug,
-    deleted: constant(true, 'Always true'),
-    deletedUntil: nullable(time('Until when it can be restored; null when it was deleted permanently')),
-  }),
-)
+export const deleteResponse = named('DeletedSite', {
+  slug,
+  deleted: constant(true, 'Always true'),
+  deletedUntil: nullable(time('Until when it can be restored; null when it was deleted permanently')),
+})
 export type DeleteResponse = Static<typeof deleteResponse>
 
 const claimOf = { claimToken: text('The claim token', { maxLength: 100 }) }
-export const claimRequest = named(
-  'ClaimRequest',
-  object(claimOf, {
-    name: text('A name that the site gets with the claim; the former one redirects for 30 days'),
-  }),
-)
+export const claimRequest = named('ClaimRequest', claimOf, {
+  name: text('A name that the site gets with the claim; the former one redirects for 30 days'),
+})
 export type ClaimRequest = Static<typeof claimRequest>
 
-export const claimResponse = object(
+export const claimResponse = named(
+  'ClaimResponse',
   {
     success: constant(true, 'Always true'),
     slug,
@@ -204,37 +184,32 @@ export const claimResponse = object(
     expiresAt: nullable(time('Null, unless the site was claimed before and has a time to live since')),
   },
   { alreadyOwned: constant(true, 'The site already belonged to this account') },
-  { title: 'ClaimResponse' },
 )
 export type ClaimResponse = Static<typeof claimResponse>
 
-export const claimPreviewRequest = named('ClaimPreviewRequest', object(claimOf))
+export const claimPreviewRequest = named('ClaimPreviewRequest', claimOf)
 
 /** A site that has no owner yet. */
-const claimOffer = object(
-  {
-    slug,
-    claimed: constant(false, 'The site has no owner'),
-    siteUrl,
-    status,
-    title: siteFields.title,
-    iconUrl: siteFields.iconUrl,
-    thumbnailUrl: siteFields.thumbnailUrl,
-    fileCount: integer('Files'),
-    totalBytes: integer('Bytes'),
-    createdAt: time('Creation'),
-    expiresAt: nullable(time('Expiry')),
-    currentVersionId: nullable(versionId, 'The displayed version; null while there is none'),
-  },
-  {},
-  { title: 'ClaimOffer' },
-)
+const claimOffer = named('ClaimOffer', {
+  slug,
+  claimed: constant(false, 'The site has no owner'),
+  siteUrl,
+  status,
+  title: siteFields.title,
+  iconUrl: siteFields.iconUrl,
+  thumbnailUrl: siteFields.thumbnailUrl,
+  fileCount: integer('Files'),
+  totalBytes: integer('Bytes'),
+  createdAt: time('Creation'),
+  expiresAt: nullable(time('Expiry')),
+  currentVersionId: nullable(versionId, 'The displayed version; null while there is none'),
+})
 export type ClaimOffer = Static<typeof claimOffer>
 
 /** What the holder of a claim link may see before signing in. */
 export const claimPreview = either(
   'ClaimPreview',
   claimOffer,
-  object({ slug, claimed: constant(true, 'The site has an owner') }, {}, { title: 'ClaimedSite' }),
+  named('ClaimedSite', { slug, claimed: constant(true, 'The site has an owner') }),
 )
 export type ClaimPreview = Static<typeof claimPreview>

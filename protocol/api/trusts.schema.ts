@@ -5,7 +5,6 @@ import {
   list,
   named,
   nullable,
-  object,
   type Static,
   type StaticFields,
   text,
@@ -32,74 +31,61 @@ const rules = {
 export type TrustRules = StaticFields<typeof rules>
 
 /** A repository whose jobs may exchange their tokens for keys of one site. */
-export const trust = named(
-  'Trust',
-  object({
-    id,
-    forge,
-    issuer: text('The URL of the issuer of the tokens'),
-    repository,
-    repositoryId: nullable(text('The id of the repository; null until the first exchange fixes it')),
-    site: text('The slug of the site'),
-    scope,
-    ...rules,
-    createdAt: time('Creation'),
-    lastUsedAt: nullable(time('The last exchange; null before the first one')),
-    lapsesAt: nullable(
-      time('When it ends unless a job was exchanged before; null once the id of the repository is known'),
-    ),
-  }),
-)
+export const trust = named('Trust', {
+  id,
+  forge,
+  issuer: text('The URL of the issuer of the tokens'),
+  repository,
+  repositoryId: nullable(text('The id of the repository; null until the first exchange fixes it')),
+  site: text('The slug of the site'),
+  scope,
+  ...rules,
+  createdAt: time('Creation'),
+  lastUsedAt: nullable(time('The last exchange; null before the first one')),
+  lapsesAt: nullable(
+    time('When it ends unless a job was exchanged before; null once the id of the repository is known'),
+  ),
+})
 export type Trust = Static<typeof trust>
 
-export const trustList = named('TrustList', object({ trusts: list(trust, 'Newest first') }))
+export const trustList = named('TrustList', { trusts: list(trust, 'Newest first') })
 export type TrustList = Static<typeof trustList>
 
 /** One of `branch`, `tag`, `environment` and `pullRequests` is required; the default of `scope` is `publish`. */
 export const createTrustRequest = named(
   'NewTrustRequest',
-  object(
-    { forge, repository, site: text('Slug', { maxLength: 63 }) },
-    {
-      ...rules,
-      issuer: nullable(
-        text('The URL of an issuer in the settings of the server; by default the first one of the forge', {
-          maxLength: MAX_CONDITION_LENGTH,
-        }),
-      ),
-      repositoryId: nullable(
-        text('The id of the repository, a number; by default that of the first exchange, within 30 days', {
-          pattern: '^[0-9]{1,20}$',
-        }),
-      ),
-      scope,
-    },
-  ),
+  { forge, repository, site: text('Slug', { maxLength: 63 }) },
+  {
+    ...rules,
+    issuer: nullable(
+      text('The URL of an issuer in the settings of the server; by default the first one of the forge', {
+        maxLength: MAX_CONDITION_LENGTH,
+      }),
+    ),
+    repositoryId: nullable(
+      text('The id of the repository, a number; by default that of the first exchange, within 30 days', {
+        pattern: '^[0-9]{1,20}$',
+      }),
+    ),
+    scope,
+  },
 )
 export type CreateTrustRequest = Static<typeof createTrustRequest>
 
-export const trustRemovedResponse = named(
-  'RemovedTrust',
-  object({ id, removed: constant(true, 'Always true') }),
-)
+export const trustRemovedResponse = named('RemovedTrust', { id, removed: constant(true, 'Always true') })
 export type TrustRemovedResponse = Static<typeof trustRemovedResponse>
 
 export const exchangeRequest = named(
   'ExchangeRequest',
-  object(
-    { token: text('The token of the job', { maxLength: 16_384 }) },
-    { site: text('Slug; required when several sites trust the repository', { maxLength: 63 }) },
-  ),
+  { token: text('The token of the job', { maxLength: 16_384 }) },
+  { site: text('Slug; required when several sites trust the repository', { maxLength: 63 }) },
 )
 export type ExchangeRequest = Static<typeof exchangeRequest>
 
-export const exchangeResponse = named(
-  'ExchangeResponse',
-  object({
-    apiKey: text('A key for this site'),
-    site: text('The slug of the only site that the key is for'),
-    scope,
-    expiresAt: time('When the key expires: after an hour'),
-  }),
-)
+export const exchangeResponse = named('ExchangeResponse', {
+  apiKey: text('A key for this site'),
+  site: text('The slug of the only site that the key is for'),
+  scope,
+  expiresAt: time('When the key expires: after an hour'),
+})
 export type ExchangeResponse = Static<typeof exchangeResponse>

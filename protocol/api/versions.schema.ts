@@ -33,44 +33,43 @@ const summary = {
   ...versionFields,
   preview: nullable(previewAddress, 'The preview that shows it; null for none'),
 }
-const version = named('Version', object(summary))
+const version = named('Version', summary)
 export type VersionSummary = Static<typeof version>
 
-export const versionList = named('VersionList', object({ versions: list(version, 'Newest first') }))
+export const versionList = named('VersionList', { versions: list(version, 'Newest first') })
 export type VersionList = Static<typeof versionList>
 
-export const versionDetails = named(
-  'VersionDetails',
-  object({
-    ...summary,
-    files: list(publishedFile, 'Its files'),
-    comparedWith: nullable(
-      text('The version with which it is compared: the one that it replaced, a draft with the live one'),
-    ),
-    added: list(text('A path'), 'Paths that only this version has'),
-    changed: list(text('A path'), 'Paths whose bytes differ'),
-    removed: list(text('A path'), 'Paths that only the compared version has'),
-  }),
-)
+export const versionDetails = named('VersionDetails', {
+  ...summary,
+  files: list(publishedFile, 'Its files'),
+  comparedWith: nullable(
+    text('The version with which it is compared: the one that it replaced, a draft with the live one'),
+  ),
+  added: list(text('A path'), 'Paths that only this version has'),
+  changed: list(text('A path'), 'Paths whose bytes differ'),
+  removed: list(text('A path'), 'Paths that only the compared version has'),
+})
 export type VersionDetails = Static<typeof versionDetails>
 
-export const thumbnailResponse = named(
-  'Thumbnail',
-  object({ slug, versionId, thumbnailUrl: text('Its URL; a new picture has another one') }),
-)
+export const thumbnailResponse = named('Thumbnail', {
+  slug,
+  versionId,
+  thumbnailUrl: text('Its URL; a new picture has another one'),
+})
 export type ThumbnailResponse = Static<typeof thumbnailResponse>
 
 /** Shows a site to its owner without its password. */
-export const previewLink = named(
-  'PreviewLink',
-  object({ url: text('Works in frames, too'), expiresAt: time('When it ends') }),
-)
+export const previewLink = named('PreviewLink', {
+  url: text('Works in frames, too'),
+  expiresAt: time('When it ends'),
+})
 export type PreviewLink = Static<typeof previewLink>
 
-export const deleteVersionResponse = named(
-  'DeletedVersion',
-  object({ slug, versionId, deleted: constant(true, 'Always true') }),
-)
+export const deleteVersionResponse = named('DeletedVersion', {
+  slug,
+  versionId,
+  deleted: constant(true, 'Always true'),
+})
 export type DeleteVersionResponse = Static<typeof deleteVersionResponse>
 
 export const thumbnailQuery = object({}, { v: text('Part of thumbnailUrl; a new picture has another one') })

@@ -38,13 +38,10 @@ const countFields = {
     'Browsers that opened a page; each counts once a UTC day, in the hour of its first request',
   ),
 }
-const counts = named('VisitCounts', object(countFields))
+const counts = named('VisitCounts', countFields)
 export type VisitNumbers = Static<typeof counts>
 
-const rankedName = named(
-  'RankedName',
-  object({ name: text('A path, or a host'), requests: integer('Requests') }),
-)
+const rankedName = named('RankedName', { name: text('A path, or a host'), requests: integer('Requests') })
 export type VisitCount = Static<typeof rankedName>
 
 /** The requests of one name. Names are counted by UTC day, apart from each other, without bytes and visitors. */
@@ -60,34 +57,31 @@ const filteredVisits = object({
 export type FilteredVisits = Static<typeof filteredVisits>
 
 /** Successful responses are 200, 206 and 304. Names of 24 hours are those of today and yesterday. */
-export const visitsResponse = named(
-  'Visits',
-  object({
-    slug,
-    range,
-    counted: bool('Whether this service counts visits; otherwise the numbers are zero'),
-    from: time('Start of the first interval'),
-    to: time('End of the last interval, which is in progress'),
-    interval: text('The length of an interval', { enum: ['hour', 'day'] }),
-    timeZone,
-    totals: counts,
-    previous: nullable(
-      counts,
-      'The same numbers of as much time before `from`; null for 90 days, since earlier visits are not kept',
-    ),
-    series: list(
-      object({ at: time('Its start'), ...countFields }),
-      'The intervals, oldest first, also those without visits',
-    ),
-    topPaths: list(rankedName, 'Paths that were found, the most requested first, at most 50'),
-    topPages: list(rankedName, 'Those of topPaths that are pages: without an extension, or HTML; at most 50'),
-    topFiles: list(rankedName, 'All other paths, at most 50'),
-    referrers: list(rankedName, 'Referring hosts other than the site itself, at most 50'),
-    missingPaths: list(rankedName, 'Paths that were not found, at most 50'),
-    filtered: nullable(
-      filteredVisits,
-      'The requests of the name in the query; null without one. All other fields are those of all visits',
-    ),
-  }),
-)
+export const visitsResponse = named('Visits', {
+  slug,
+  range,
+  counted: bool('Whether this service counts visits; otherwise the numbers are zero'),
+  from: time('Start of the first interval'),
+  to: time('End of the last interval, which is in progress'),
+  interval: text('The length of an interval', { enum: ['hour', 'day'] }),
+  timeZone,
+  totals: counts,
+  previous: nullable(
+    counts,
+    'The same numbers of as much time before `from`; null for 90 days, since earlier visits are not kept',
+  ),
+  series: list(
+    object({ at: time('Its start'), ...countFields }),
+    'The intervals, oldest first, also those without visits',
+  ),
+  topPaths: list(rankedName, 'Paths that were found, the most requested first, at most 50'),
+  topPages: list(rankedName, 'Those of topPaths that are pages: without an extension, or HTML; at most 50'),
+  topFiles: list(rankedName, 'All other paths, at most 50'),
+  referrers: list(rankedName, 'Referring hosts other than the site itself, at most 50'),
+  missingPaths: list(rankedName, 'Paths that were not found, at most 50'),
+  filtered: nullable(
+    filteredVisits,
+    'The requests of the name in the query; null without one. All other fields are those of all visits',
+  ),
+})
 export type Visits = Static<typeof visitsResponse>

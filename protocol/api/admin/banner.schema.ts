@@ -13,13 +13,10 @@ const schedule = {
 const banner = object({ level, text: content, link, ...schedule })
 export type ScheduledBanner = Static<typeof banner>
 
-export const bannerRequest = named('BannerRequest', object({ text: content }, { level, link, ...schedule }))
+export const bannerRequest = named('BannerRequest', { text: content }, { level, link, ...schedule })
 export type BannerRequest = Static<typeof bannerRequest>
 
-export const bannerResponse = named(
-  'BannerResponse',
-  object({
-    banner: nullable(banner, 'Null when none is set'),
-  }),
-)
+export const bannerResponse = named('BannerResponse', {
+  banner: nullable(banner, 'Null when none is set'),
+})
 export type BannerResponse = Static<typeof bannerResponse>

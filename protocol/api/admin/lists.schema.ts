@@ -43,78 +43,66 @@ const createdAt = time('Creation')
 const problem = nullable(text('What is wrong; null if nothing is'))
 const failures = integer('Failures in a row')
 
-const site = named(
-  'AdminSite',
-  object({
-    slug,
-    siteUrl: text('URL'),
-    title: nullable(text('Title')),
-    owner: siteOwner,
-    status: text('`pending` before the first finalize', { enum: ['active', 'pending', 'expired'] }),
-    hasPassword: bool('Whether visitors need a password'),
-    createdAt,
-    updatedAt: time('Last change'),
-    expiresAt: nullable(time('When it expires; null if it does not')),
-    suspension: adminSuspension,
-    isOwnerSuspended: bool('Whether the account it belongs to is suspended'),
-    ...counted,
-  }),
-)
+const site = named('AdminSite', {
+  slug,
+  siteUrl: text('URL'),
+  title: nullable(text('Title')),
+  owner: siteOwner,
+  status: text('`pending` before the first finalize', { enum: ['active', 'pending', 'expired'] }),
+  hasPassword: bool('Whether visitors need a password'),
+  createdAt,
+  updatedAt: time('Last change'),
+  expiresAt: nullable(time('When it expires; null if it does not')),
+  suspension: adminSuspension,
+  isOwnerSuspended: bool('Whether the account it belongs to is suspended'),
+  ...counted,
+})
 export type AdminSite = Static<typeof site>
 
 export const sitePage = page('AdminSites', site, 'In the order of `sort`')
 export type AdminSites = Static<typeof sitePage>
 
-const account = named(
-  'AdminAccount',
-  object({
-    id: text('Identifier'),
-    email: text('Email address'),
-    plan: text('Plan'),
-    limits: accountExceptions,
-    suspension: adminSuspension,
-    administrator: bool('Whether it administers the service'),
-    isBeingDeleted: bool('Whether its data are being deleted'),
-    createdAt,
-    sites: integer('Sites'),
-    ...counted,
-  }),
-)
+const account = named('AdminAccount', {
+  id: text('Identifier'),
+  email: text('Email address'),
+  plan: text('Plan'),
+  limits: accountExceptions,
+  suspension: adminSuspension,
+  administrator: bool('Whether it administers the service'),
+  isBeingDeleted: bool('Whether its data are being deleted'),
+  createdAt,
+  sites: integer('Sites'),
+  ...counted,
+})
 export type AdminAccount = Static<typeof account>
 
 export const accountPage = page('AdminAccounts', account, 'In the order of `sort`')
 export type AdminAccounts = Static<typeof accountPage>
 
-const domain = named(
-  'AdminDomain',
-  object({
-    domain: text('The host name'),
-    slug,
-    owner: siteOwner,
-    status: text('`pending` until its DNS records are found', { enum: ['active', 'pending'] }),
-    problem,
-    createdAt,
-    checkedAt: nullable(time('Last check')),
-    ...counted,
-  }),
-)
+const domain = named('AdminDomain', {
+  domain: text('The host name'),
+  slug,
+  owner: siteOwner,
+  status: text('`pending` until its DNS records are found', { enum: ['active', 'pending'] }),
+  problem,
+  createdAt,
+  checkedAt: nullable(time('Last check')),
+  ...counted,
+})
 export type AdminDomain = Static<typeof domain>
 
 export const domainPage = page('AdminDomains', domain, 'In the order of `sort`')
 export type AdminDomains = Static<typeof domainPage>
 
-const certificate = named(
-  'AdminCertificate',
-  object({
-    name: text('A domain, the host of the service, or a wildcard'),
-    issuedAt: nullable(time('When it was issued')),
-    expiresAt: nullable(time('When it expires; null before the first one was issued')),
-    renewsAt: nullable(time('When it is renewed')),
-    nextStepAt: nullable(time('The next step of its order or renewal')),
-    failures,
-    problem,
-  }),
-)
+const certificate = named('AdminCertificate', {
+  name: text('A domain, the host of the service, or a wildcard'),
+  issuedAt: nullable(time('When it was issued')),
+  expiresAt: nullable(time('When it expires; null before the first one was issued')),
+  renewsAt: nullable(time('When it is renewed')),
+  nextStepAt: nullable(time('The next step of its order or renewal')),
+  failures,
+  problem,
+})
 export type AdminCertificate = Static<typeof certificate>
 
 export const certificatePage = page(
@@ -141,12 +129,9 @@ const sweep = object({
 })
 export type AdminSweep = Static<typeof sweep>
 
-export const sweepList = named(
-  'AdminSweeps',
-  object({
-    sweeps: list(sweep, 'In the order in which `slipway-server sweep all` runs them'),
-  }),
-)
+export const sweepList = named('AdminSweeps', {
+  sweeps: list(sweep, 'In the order in which `slipway-server sweep all` runs them'),
+})
 
 export type AdminSweeps = Static<typeof sweepList>
 
@@ -163,10 +148,7 @@ const node = object({
 })
 export type AdminNode = Static<typeof node>
 
-export const nodeList = named(
-  'AdminNodes',
-  object({
-    nodes: list(node, 'The processes that use a shared database, the first started first; empty with SQLite'),
-  }),
-)
+export const nodeList = named('AdminNodes', {
+  nodes: list(node, 'The processes that use a shared database, the first started first; empty with SQLite'),
+})
 export type AdminNodes = Static<typeof nodeList>

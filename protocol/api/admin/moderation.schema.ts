@@ -11,10 +11,10 @@ const notes = {
   publicReason: text('For visitors', { minLength: 1, maxLength: MAX_PUBLIC_REASON_LENGTH }),
   note: text('For operators only', { minLength: 1, maxLength: MAX_REASON_LENGTH }),
 }
-export const moderationReason = named('ModerationReason', object({ reason }))
+export const moderationReason = named('ModerationReason', { reason })
 export type ModerationReason = Static<typeof moderationReason>
 
-export const suspensionRequest = named('SuspensionRequest', object({ reason }, notes))
+export const suspensionRequest = named('SuspensionRequest', { reason }, notes)
 export type SuspensionRequest = Static<typeof suspensionRequest>
 
 const siteUrl = text('URL')
@@ -34,35 +34,30 @@ export const siteOwner = nullable(
   'The account it belongs to; null for an anonymous site',
 )
 
-export const moderatedSite = named(
-  'ModeratedSite',
-  object({
-    slug,
-    siteUrl,
-    title,
-    owner: siteOwner,
-    createdAt: time('Creation'),
-    expiresAt: nullable(time('When it expires; null if it does not')),
-    deletedAt: nullable(time('When it was moved to the trash')),
-    hosts: list(text('A domain'), 'Its custom domains'),
-    suspension: adminSuspension,
-    ownerSuspension: adminSuspension,
-    reports: integer('Reports by visitors'),
-  }),
-)
+export const moderatedSite = named('ModeratedSite', {
+  slug,
+  siteUrl,
+  title,
+  owner: siteOwner,
+  createdAt: time('Creation'),
+  expiresAt: nullable(time('When it expires; null if it does not')),
+  deletedAt: nullable(time('When it was moved to the trash')),
+  hosts: list(text('A domain'), 'Its custom domains'),
+  suspension: adminSuspension,
+  ownerSuspension: adminSuspension,
+  reports: integer('Reports by visitors'),
+})
 export type ModeratedSite = Static<typeof moderatedSite>
 
 export const accountModerated = named(
   'AccountModerated',
-  object(
-    { email: text('Email address') },
-    { message: text('What the operator should know, such as about their own account') },
-  ),
+  { email: text('Email address') },
+  { message: text('What the operator should know, such as about their own account') },
 )
 export type AccountModerated = Static<typeof accountModerated>
 
-export const siteModerated = named('SiteModerated', object({ slug }))
-export const domainReleased = named('DomainReleased', object({ domain: text('The host name') }))
+export const siteModerated = named('SiteModerated', { slug })
+export const domainReleased = named('DomainReleased', { domain: text('The host name') })
 
 const kind = text('What is blocked', { enum: ['network', 'hash'] })
 export type BlockKind = Static<typeof kind>
@@ -74,30 +69,25 @@ const value = text('A network such as `192.0.2.0/24`, or the SHA-256 of a file',
 const blockReason = text('For operators', { minLength: 1, maxLength: MAX_REASON_LENGTH })
 export const blockRequest = named(
   'BlockRequest',
-  object(
-    { kind, value, reason: blockReason },
-    {
-      seconds: integer('Seconds until it ends; absent for never', { minimum: 60, maximum: YEAR_SECONDS }),
-      force: bool('Permits a network with the address of the request, or with local addresses'),
-    },
-  ),
+  { kind, value, reason: blockReason },
+  {
+    seconds: integer('Seconds until it ends; absent for never', { minimum: 60, maximum: YEAR_SECONDS }),
+    force: bool('Permits a network with the address of the request, or with local addresses'),
+  },
 )
 export type BlockRequest = Static<typeof blockRequest>
 
-export const blockTarget = named('BlockTarget', object({ kind, value }))
-export const block = named(
-  'Block',
-  object({
-    kind,
-    value,
-    reason: blockReason,
-    createdAt: time('When it began'),
-    expiresAt: nullable(time('When it ends; null for never')),
-  }),
-)
+export const blockTarget = named('BlockTarget', { kind, value })
+export const block = named('Block', {
+  kind,
+  value,
+  reason: blockReason,
+  createdAt: time('When it began'),
+  expiresAt: nullable(time('When it ends; null for never')),
+})
 export type BlockRecord = Static<typeof block>
 
-export const blockList = named('BlockList', object({ blocks: list(block, 'Newest first') }))
+export const blockList = named('BlockList', { blocks: list(block, 'Newest first') })
 
 export type BlockList = Static<typeof blockList>
 
@@ -108,37 +98,33 @@ export type ReportState = Static<typeof state>
 
 export const reportQuery = object({}, { ...pageQuery, state })
 /** The reports of one site. */
-const reportedSite = named(
-  'ReportedSite',
-  object({
-    slug,
-    siteUrl,
-    title,
-    ownerEmail,
-    isSuspended: bool('Whether it or its owner is suspended'),
-    state,
-    count: integer('Number of reports'),
-    firstAt: time('The first report'),
-    lastAt: time('The last report'),
-    decidedAt: nullable(time('When an operator last decided about them')),
-    latest: list(
-      object({
-        at: time('When'),
-        reason: text('What is wrong', { enum: REPORT_REASONS }),
-        url: text('The reported address'),
-        text: text('What the visitor wrote'),
-        email: nullable(text('Of the visitor; null without')),
-      }),
-      'The last reports, newest first',
-    ),
-  }),
-)
+const reportedSite = named('ReportedSite', {
+  slug,
+  siteUrl,
+  title,
+  ownerEmail,
+  isSuspended: bool('Whether it or its owner is suspended'),
+  state,
+  count: integer('Number of reports'),
+  firstAt: time('The first report'),
+  lastAt: time('The last report'),
+  decidedAt: nullable(time('When an operator last decided about them')),
+  latest: list(
+    object({
+      at: time('When'),
+      reason: text('What is wrong', { enum: REPORT_REASONS }),
+      url: text('The reported address'),
+      text: text('What the visitor wrote'),
+      email: nullable(text('Of the visitor; null without')),
+    }),
+    'The last reports, newest first',
+  ),
+})
 export type ReportedSite = Static<typeof reportedSite>
 
 export const reportPage = page('ReportPage', reportedSite, 'The last reported site first')
 export type ReportPage = Static<typeof reportPage>
 
-export const reportDecision = named(
-  'ReportDecision',
-  object({ state: text('The new state', { enum: ['open', 'dismissed'] }) }),
-)
+export const reportDecision = named('ReportDecision', {
+  state: text('The new state', { enum: ['open', 'dismissed'] }),
+})

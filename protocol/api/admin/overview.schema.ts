@@ -33,14 +33,11 @@ export type ActivityCounts = StaticFields<typeof counts>
 const point = object({ at: time('The beginning of the interval'), ...counts })
 export type ActivityPoint = Static<typeof point>
 
-export const activity = named(
-  'Activity',
-  object({
-    range,
-    intervalSeconds: integer('Length of an interval'),
-    points: list(point, 'The oldest one first; the newest one is incomplete'),
-  }),
-)
+export const activity = named('Activity', {
+  range,
+  intervalSeconds: integer('Length of an interval'),
+  points: list(point, 'The oldest one first; the newest one is incomplete'),
+})
 
 export type Activity = Static<typeof activity>
 
@@ -57,28 +54,25 @@ export const totals = object({
 })
 export type Totals = Static<typeof totals>
 
-export const overview = named(
-  'Overview',
-  object({
-    release: text('Version of the program'),
-    totals,
-    countedAt: nullable(time('When the totals were counted; null before the first count')),
-    disk: object({
-      totalBytes: integer('Size of the disk of the data folder'),
-      freeBytes: integer('Free space'),
-      reserveBytes: integer('Free space below which publishing is refused'),
-    }),
-    cache: object({
-      usedBytes: integer('Memory of cached sites, files and responses of the process that answers'),
-      limitBytes: integer('Its limit'),
-    }),
-    problems: object({
-      sweeps: integer('Sweeps whose last run failed'),
-      backups: integer('Backups that failed since the last successful one'),
-      certificates: integer('Certificates that could not be issued or renewed, at most 1000'),
-      domains: integer('Active domains that do not point here, at most 1000'),
-      silentNodes: integer('Nodes whose reports are overdue'),
-    }),
+export const overview = named('Overview', {
+  release: text('Version of the program'),
+  totals,
+  countedAt: nullable(time('When the totals were counted; null before the first count')),
+  disk: object({
+    totalBytes: integer('Size of the disk of the data folder'),
+    freeBytes: integer('Free space'),
+    reserveBytes: integer('Free space below which publishing is refused'),
   }),
-)
+  cache: object({
+    usedBytes: integer('Memory of cached sites, files and responses of the process that answers'),
+    limitBytes: integer('Its limit'),
+  }),
+  problems: object({
+    sweeps: integer('Sweeps whose last run failed'),
+    backups: integer('Backups that failed since the last successful one'),
+    certificates: integer('Certificates that could not be issued or renewed, at most 1000'),
+    domains: integer('Active domains that do not point here, at most 1000'),
+    silentNodes: integer('Nodes whose reports are overdue'),
+  }),
+})
 export type Overview = Static<typeof overview>

@@ -1,4 +1,4 @@
-import { integer, list, named, nullable, object, type Schema, text } from '../schema.ts'
+import { integer, list, named, nullable, type Schema, text } from '../schema.ts'
 import { ADMIN_PAGE_SIZES } from './page.ts'
 
 const { default: standard, max } = ADMIN_PAGE_SIZES
@@ -16,11 +16,8 @@ export interface AdminPage<Row> {
 }
 
 export function page<Row>(title: string, row: Schema<Row>, order: string): Schema<AdminPage<Row>> {
-  return named(
-    title,
-    object({
-      rows: list(row, order),
-      nextCursor: nullable(text('The cursor of the next page; null on the last page')),
-    }),
-  )
+  return named(title, {
+    rows: list(row, order),
+    nextCursor: nullable(text('The cursor of the next page; null on the last page')),
+  })
 }

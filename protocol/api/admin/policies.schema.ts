@@ -15,21 +15,18 @@ const signUp = either(
 )
 export type SignUpPolicy = Static<typeof signUp>
 
-export const policies = named(
-  'Policies',
-  object({
-    signUp,
-    anonymous: object({
-      isPermitted: bool('Whether sites can be published without an account'),
-      lifetimeSeconds: integer('Lifetime of a site without an account'),
-      limits: fileLimits,
-      total: quota('What all sites without an account may hold'),
-      network: quota('What those that one network published may hold'),
-    }),
-    plans: list(
-      object({ id: text('The plan'), name: text('Its name, for people'), limits: planLimits }),
-      'The plans of the settings, `free` first',
-    ),
+export const policies = named('Policies', {
+  signUp,
+  anonymous: object({
+    isPermitted: bool('Whether sites can be published without an account'),
+    lifetimeSeconds: integer('Lifetime of a site without an account'),
+    limits: fileLimits,
+    total: quota('What all sites without an account may hold'),
+    network: quota('What those that one network published may hold'),
   }),
-)
+  plans: list(
+    object({ id: text('The plan'), name: text('Its name, for people'), limits: planLimits }),
+    'The plans of the settings, `free` first',
+  ),
+})
 export type Policies = Static<typeof policies>
