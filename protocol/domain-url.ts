@@ -7,3 +7,9 @@ export function domainUrl({ domain, certificate }: DomainRecord, server: string)
   if (certificate.status === 'pending' && protocol === 'https:') return `http://${domain}/`
   return `${protocol}//${domain}${port && `:${port}`}/`
 }
+
+/** The DNS zone of the records: the domain without the name of its first record. */
+export function toZone({ domain, records }: DomainRecord): string {
+  const prefix = `${records[0]?.name}.`
+  return domain.startsWith(prefix) ? domain.slice(prefix.length) : domain
+}

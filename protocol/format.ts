@@ -59,6 +59,11 @@ export function formatAlternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
+/** With a full stop, unless it has one. */
+export function toSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
 /** A duration: "3 s", "2 min", "5 hours", "3 days". */
 export function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`

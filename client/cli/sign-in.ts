@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import type { VerifyCodeResponse } from '../../protocol/api/account.schema.ts'
 import type { DeviceToken } from '../../protocol/api/device.ts'
+import { MAX_KEY_NAME_LENGTH } from '../../protocol/api/keys.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError, SlipwayError } from '../sdk/slipway-error.ts'
@@ -12,8 +13,6 @@ import { quoteArgument } from './quote-argument.ts'
 
 /** How often a code may be typed; the server ends a code after five wrong tries. */
 const MAX_CODE_TRIES = 3
-
-const MAX_KEY_NAME_CHARACTERS = 64
 
 /** Maximum length of a text of a server in the configuration. */
 const MAX_STORED_LENGTH = 1000
@@ -91,7 +90,7 @@ function sameKey(name: string | undefined, printsKey: boolean): string {
 /** "ann@desk": the user and the host. */
 function machineName(): string {
   const name = `${userName()}@${hostname()}`
-  return [...name.replace(/[\p{Cc}\s]/gu, '')].slice(0, MAX_KEY_NAME_CHARACTERS).join('')
+  return [...name.replace(/[\p{Cc}\s]/gu, '')].slice(0, MAX_KEY_NAME_LENGTH).join('')
 }
 
 function userName(): string {

@@ -4,10 +4,8 @@ import { ACCOUNT_SCOPES, KEY_SCOPES, type KeyScope, MAX_KEY_NAME_LENGTH } from '
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { Button } from '../kit/button.tsx'
-import { Dialog } from '../kit/dialog.tsx'
+import { Confirm } from '../kit/dialog.tsx'
 import { Choice, TextField } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
 import { ScopeChoice } from './scope-choice.tsx'
 
 const DAY_SECONDS = 86_400
@@ -37,46 +35,36 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
     )
   })
   return (
-    <Dialog title="Create named key" onClose={onClose} busy={create.busy}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (name.trim() !== '') void create()
-        }}
-      >
-        <TextField
-          label="Name"
-          hint="The machine or the purpose, such as “CI of bakery”."
-          value={name}
-          onWrite={setName}
-          maxLength={MAX_KEY_NAME_LENGTH}
-          autocomplete="off"
-        />
-        <ScopeChoice<KeyScope>
-          scopes={me.value?.administrator ? KEY_SCOPES : ACCOUNT_SCOPES}
-          value={scope}
-          onChoose={setScope}
-        />
-        <TextField
-          label="Only these sites"
-          hint="Names, separated by commas. Empty for all sites and your account."
-          value={sites}
-          onWrite={setSites}
-          autocomplete="off"
-          autocapitalize="none"
-        />
-        <Choice label="Expires" value={lifetime} onChoose={setLifetime} choices={LIFETIMES} />
-        <ErrorNotice error={create.error} />
-        <div class="choices">
-          <Button variant="main" busy={create.busy} disabled={name.trim() === ''}>
-            Create key
-          </Button>
-          <Button disabled={create.busy} onClick={onClose}>
-            Cancel
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <Confirm
+      title="Create named key"
+      verb="Create key"
+      variant="main"
+      action={create}
+      ready={name.trim() !== ''}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        hint="The machine or the purpose, such as “CI of bakery”."
+        value={name}
+        onWrite={setName}
+        maxLength={MAX_KEY_NAME_LENGTH}
+        autocomplete="off"
+      />
+      <ScopeChoice<KeyScope>
+        scopes={me.value?.administrator ? KEY_SCOPES : ACCOUNT_SCOPES}
+        value={scope}
+        onChoose={setScope}
+      />
+      <TextField
+        label="Only these sites"
+        hint="Names, separated by commas. Empty for all sites and your account."
+        value={sites}
+        onWrite={setSites}
+        autocomplete="off"
+        autocapitalize="none"
+      />
+      <Choice label="Expires" value={lifetime} onChoose={setLifetime} choices={LIFETIMES} />
+    </Confirm>
   )
 }

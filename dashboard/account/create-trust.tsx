@@ -4,10 +4,8 @@ import type { Trust, TrustRules } from '../../protocol/api/trusts.schema.ts'
 import { FORGES, type Forge, MAX_CONDITION_LENGTH } from '../../protocol/api/trusts.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
-import { Button } from '../kit/button.tsx'
-import { Dialog } from '../kit/dialog.tsx'
+import { Confirm } from '../kit/dialog.tsx'
 import { Choice, Switch, TextField } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
 import { FORGE_NAMES } from './forge-names.ts'
 import { ScopeChoice } from './scope-choice.tsx'
 
@@ -52,48 +50,32 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   const isComplete = Boolean(wanted.repository && wanted.site && (jobs.name.trim() || jobs.pullRequests))
   const create = useAction(async () => onCreated(await slipway.createTrust({ ...wanted, ...toRules(jobs) })))
   return (
-    <Dialog title="Trust a repository" onClose={onClose} busy={create.busy}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (isComplete) void create()
-        }}
-      >
-        <Choice
-          label="Forge"
-          value={forge}
-          onChoose={(value) => setForge(value as Forge)}
-          choices={FORGE_CHOICES}
-        />
-        <TextField
-          label="Repository"
-          hint="OWNER/REPOSITORY. Its first job decides which repository of this name is meant."
-          value={repository}
-          onWrite={setRepository}
-          maxLength={MAX_CONDITION_LENGTH}
-          {...WRITTEN}
-        />
-        <TextField
-          label="Site"
-          hint="Name of one of your sites."
-          value={site}
-          onWrite={setSite}
-          {...WRITTEN}
-        />
-        <JobFields jobs={jobs} onWrite={setJobs} />
-        <ScopeChoice scopes={ACCOUNT_SCOPES} value={scope} onChoose={setScope} />
-        <ErrorNotice error={create.error} />
-        <div class="choices">
-          <Button variant="main" busy={create.busy} disabled={!isComplete}>
-            Trust repository
-          </Button>
-          <Button disabled={create.busy} onClick={onClose}>
-            Cancel
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <Confirm
+      title="Trust a repository"
+      verb="Trust repository"
+      variant="main"
+      action={create}
+      ready={isComplete}
+      onClose={onClose}
+    >
+      <Choice
+        label="Forge"
+        value={forge}
+        onChoose={(value) => setForge(value as Forge)}
+        choices={FORGE_CHOICES}
+      />
+      <TextField
+        label="Repository"
+        hint="OWNER/REPOSITORY. Its first job decides which repository of this name is meant."
+        value={repository}
+        onWrite={setRepository}
+        maxLength={MAX_CONDITION_LENGTH}
+        {...WRITTEN}
+      />
+      <TextField label="Site" hint="Name of one of your sites." value={site} onWrite={setSite} {...WRITTEN} />
+      <JobFields jobs={jobs} onWrite={setJobs} />
+      <ScopeChoice scopes={ACCOUNT_SCOPES} value={scope} onChoose={setScope} />
+    </Confirm>
   )
 }
 

@@ -1,7 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { CreatedKey, KeySummary } from '../../protocol/api/keys.schema.ts'
-import { useAction } from '../api/action.ts'
+import { ignoreGone, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -24,10 +23,7 @@ export function NamedKeys({ canCreate }: { canCreate: boolean }) {
   useClearOnPageHide(() => show(undefined))
   const revoke = useAction(async () => {
     const { id, name } = revoking!
-    await slipway.revokeKey(id).catch((failure: unknown) => {
-      // It was revoked elsewhere.
-      if (!isSlipwayError(failure, 'NOT_FOUND')) throw failure
-    })
+    await slipway.revokeKey(id).catch(ignoreGone)
     set((known) => ({ keys: known.keys.filter((key) => key.id !== id) }))
     setRevoking(undefined)
     part.current?.focus()

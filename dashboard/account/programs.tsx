@@ -1,8 +1,7 @@
 import { useRef } from 'preact/hooks'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { AuthorizedProgram } from '../../protocol/api/programs.schema.ts'
 import type { ProgramScope } from '../../protocol/api/programs.ts'
-import { useAction } from '../api/action.ts'
+import { ignoreGone, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -23,9 +22,7 @@ export function Programs() {
   const { value, set, error, reload } = useResource('me/programs', () => slipway.programs())
   const list = useRef<HTMLUListElement>(null)
   const revoke = useAction(async ({ id, program }: AuthorizedProgram) => {
-    await slipway.revokeProgram(id).catch((refusal) => {
-      if (!isSlipwayError(refusal, 'NOT_FOUND')) throw refusal
-    })
+    await slipway.revokeProgram(id).catch(ignoreGone)
     set((known) => ({ programs: known.programs.filter((one) => one.id !== id) }))
     list.current?.focus()
     showToast(`${program} has no access any more.`)

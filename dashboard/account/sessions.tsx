@@ -1,8 +1,7 @@
 import { useRef } from 'preact/hooks'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { SessionSummary } from '../../protocol/api/account.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
-import { useAction } from '../api/action.ts'
+import { ignoreGone, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -23,7 +22,7 @@ export function Sessions() {
   const list = useRef<HTMLUListElement>(null)
 
   const end = useAction(async (session: SessionSummary) => {
-    await ignoreEnded(() => slipway.endSession(session.id))
+    await slipway.endSession(session.id).catch(ignoreGone)
     set((known) => ({ sessions: known.sessions.filter(({ id }) => id !== session.id) }))
     list.current?.focus()
     showToast(`${sessionName(session)} signed out.`)
@@ -91,13 +90,4 @@ function Row({ session, busy, onEnd }: RowProps) {
 
 function sessionName({ browser }: SessionSummary): string {
   return browser ?? 'Unknown browser'
-}
-
-/** A session that was ended in another tab counts as ended. */
-async function ignoreEnded(end: () => Promise<unknown>): Promise<void> {
-  try {
-    await end()
-  } catch (error) {
-    if (!isSlipwayError(error, 'NOT_FOUND')) throw error
-  }
 }

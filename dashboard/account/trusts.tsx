@@ -1,8 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Trust } from '../../protocol/api/trusts.schema.ts'
 import { formatTrustRules } from '../../protocol/trust-rules.ts'
-import { useAction } from '../api/action.ts'
+import { ignoreGone, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -23,10 +22,7 @@ export function Trusts({ canCreate }: { canCreate: boolean }) {
   const part = useRef<HTMLDivElement>(null)
   const remove = useAction(async () => {
     const { id, repository } = removing!
-    await slipway.removeTrust(id).catch((failure: unknown) => {
-      // It was removed elsewhere.
-      if (!isSlipwayError(failure, 'NOT_FOUND')) throw failure
-    })
+    await slipway.removeTrust(id).catch(ignoreGone)
     set((known) => ({ trusts: known.trusts.filter((trust) => trust.id !== id) }))
     setRemoving(undefined)
     part.current?.focus()

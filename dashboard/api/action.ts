@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { type DisplayError, toDisplayError } from './display-error.ts'
 
 /** A user action: one at a time; its error is kept to be shown in place. */
@@ -32,6 +33,11 @@ export function useAction<Arguments extends unknown[]>(
     }
   }
   return Object.assign(run, state, { clear: () => show({ busy: false, error: undefined }) })
+}
+
+/** What does not exist any more was removed in another tab, or has expired: that counts as removed. */
+export function ignoreGone(error: unknown): void {
+  if (!isSlipwayError(error, 'NOT_FOUND', 'SITE_EXPIRED')) throw error
 }
 
 /** A submit handler that runs this instead of the browser's submission. */

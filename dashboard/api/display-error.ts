@@ -1,5 +1,6 @@
 import { isSlipwayError, type SlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
+import { toSentence } from '../../protocol/format.ts'
 import { formatClock } from '../app/format-time.ts'
 
 /** An error for display: what happened and the next step. */
@@ -46,7 +47,7 @@ export function toDisplayError(error: unknown): DisplayError {
   const fields = readFieldErrors(error)
   const [first] = Object.values(fields)
   return {
-    title: error.code === 'NETWORK' ? "Can't reach the server." : (first ?? sentence(error.message)),
+    title: error.code === 'NETWORK' ? "Can't reach the server." : (first ?? toSentence(error.message)),
     hint: HINTS[error.code] ?? (error.code === 'QUOTA_EXCEEDED' ? (error.hint ?? '') : ''),
     code: error.code,
     fields,
@@ -59,7 +60,7 @@ function rateLimitError({ message, details, retryAfterSeconds = 0 }: SlipwayErro
   const [what = message] = message.split('. ')
   const isHourlyLimit = (details as { countedBy?: unknown } | undefined)?.countedBy !== undefined
   return {
-    title: sentence(what),
+    title: toSentence(what),
     hint: `Try again at ${formatClock(retryAt)}.${isHourlyLimit ? ' Your sites stay online.' : ''}`,
     code: 'RATE_LIMITED',
     retryAt,
@@ -70,9 +71,5 @@ function rateLimitError({ message, details, retryAfterSeconds = 0 }: SlipwayErro
 function readFieldErrors({ code, details }: SlipwayError): Record<string, string> {
   if (code !== 'VALIDATION_ERROR' || !Array.isArray(details)) return {}
   const problems = details as { field: string; message: string }[]
-  return Object.fromEntries(problems.map(({ field, message }) => [field, `This ${sentence(message)}`]))
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
+  return Object.fromEntries(problems.map(({ field, message }) => [field, `This ${toSentence(message)}`]))
 }

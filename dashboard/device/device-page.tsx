@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { DeviceRequest } from '../../protocol/api/device.schema.ts'
 import { MAX_USER_CODE_LENGTH } from '../../protocol/api/device.ts'
-import { type Action, useAction } from '../api/action.ts'
+import { type Action, handleSubmit, useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
@@ -53,11 +53,10 @@ function CodeForm({ code, onWrite, find }: CodeFormProps) {
     <Page title="Connect a program" narrow>
       <form
         class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={handleSubmit(() => {
           markNavigated()
-          void find()
-        }}
+          return find()
+        })}
       >
         <p>Enter the code that the program shows.</p>
         <TextField

@@ -1,7 +1,8 @@
 import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.schema.ts'
+import { toZone } from '../../protocol/domain-url.ts'
 import { CopyLine } from '../kit/copy.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
-import { fullName, isMoreThanRecords, type RecordState, recordState, toZone } from './domain-labels.ts'
+import { fullName, isMoreThanRecords, type RecordState, recordState } from './domain-labels.ts'
 
 const BADGES: Record<RecordState, [tone: 'plain' | 'good' | 'warn' | 'wrong', word: string]> = {
   unasked: ['plain', 'Not checked yet'],

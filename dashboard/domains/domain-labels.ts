@@ -1,4 +1,5 @@
 import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.schema.ts'
+import { toZone } from '../../protocol/domain-url.ts'
 
 /** The state of a required DNS record. */
 export type RecordState = 'unasked' | 'unknown' | 'missing' | 'wrong' | 'right'
@@ -15,12 +16,6 @@ export function isSettled({ status, reason, certificate }: DomainRecord): boolea
   return (
     status === 'active' && reason === null && certificate.status !== 'pending' && certificate.problem === null
   )
-}
-
-/** The DNS zone of the records. */
-export function toZone({ domain, records }: DomainRecord): string {
-  const prefix = `${records[0]?.name}.`
-  return domain.startsWith(prefix) ? domain.slice(prefix.length) : domain
 }
 
 /** A record's full name, for forms that require it. */

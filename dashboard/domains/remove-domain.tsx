@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
-import { useAction } from '../api/action.ts'
+import { ignoreGone, useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Button } from '../kit/button.tsx'
@@ -16,7 +15,7 @@ export function RemoveDomain({ record, known }: { record: DomainRecord; known: K
   const navigate = useGuardedNavigate()
   const [isConfirming, setConfirming] = useState(false)
   const remove = useAction(async () => {
-    await slipway.removeDomain(domain).catch(ignoreNotFound)
+    await slipway.removeDomain(domain).catch(ignoreGone)
     navigate('/domains')
     known.drop(domain)
     showToast(`${domain} removed.`)
@@ -51,9 +50,4 @@ function WhenActive() {
       <p>The domain stays reserved for you for 7 days. Add it again within that time without changing DNS.</p>
     </>
   )
-}
-
-/** Ignores that it was already removed in another tab. */
-function ignoreNotFound(error: unknown): void {
-  if (!isSlipwayError(error, 'NOT_FOUND')) throw error
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import type { Action } from '../api/action.ts'
+import { type Action, handleSubmit } from '../api/action.ts'
 import { Button } from './button.tsx'
 import { FieldsKept, TextField } from './field.tsx'
 import { ErrorNotice } from './notice.tsx'
@@ -114,13 +114,7 @@ export function Confirm({
   }
   return (
     <Dialog title={title} onClose={close} busy={action.busy}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (canConfirm) void action()
-        }}
-      >
+      <form class="stack" onSubmit={handleSubmit(() => canConfirm && action())}>
         {children}
         {typed && (
           <TextField

@@ -5,6 +5,7 @@ import type {
   KeyRevokedResponse,
   KeySummary,
 } from '../../protocol/api/keys.schema.ts'
+import { MAX_KEY_NAME_LENGTH } from '../../protocol/api/keys.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
@@ -138,15 +139,13 @@ export class NamedKeys extends Component<Pick<Parts, 'store' | 'clock'>> {
   }
 }
 
-const MAX_NAME_CHARACTERS = 64
-
-export const NAME_RULE = `must be 1 to ${MAX_NAME_CHARACTERS} characters, without control characters`
+export const NAME_RULE = `must be 1 to ${MAX_KEY_NAME_LENGTH} characters, without control characters`
 
 /** Trims the name. VALIDATION_ERROR when it is too long, invisible, or has control or direction characters. */
 export function readKeyName(typed: string, field = 'keyName'): string {
   const name = typed.trim()
   const isPlain = !/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name)
-  if (isVisible(name) && isPlain && [...name].length <= MAX_NAME_CHARACTERS) return name
+  if (isVisible(name) && isPlain && [...name].length <= MAX_KEY_NAME_LENGTH) return name
   throw invalidField(field, NAME_RULE)
 }
 

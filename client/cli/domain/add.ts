@@ -1,12 +1,12 @@
 import type { DomainRecord } from '../../../protocol/api/domains.schema.ts'
-import { domainUrl } from '../../../protocol/domain-url.ts'
+import { domainUrl, toZone } from '../../../protocol/domain-url.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError } from '../../sdk/slipway-error.ts'
 import { openSite } from '../account.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
 import { quoteArgument } from '../quote-argument.ts'
 import { confirm } from '../terminal/choose.ts'
-import { formatDnsEntries, toZone } from './record.ts'
+import { formatDnsEntries } from './record.ts'
 import { waitUntilActive } from './wait.ts'
 
 /**

@@ -3,6 +3,7 @@ import type {
   DomainDnsRecord,
   DomainRecord,
 } from '../../../protocol/api/domains.schema.ts'
+import { toSentence } from '../../../protocol/format.ts'
 import { formatTable } from '../terminal/table.ts'
 import { formatLocalDate, formatLocalTime } from '../terminal/time.ts'
 
@@ -56,12 +57,6 @@ export function formatFound({ found }: DomainDnsRecord): string {
   return found.length === 0 ? 'nothing' : found.join(', ')
 }
 
-/** The DNS zone of the records: the name without the first record's label. */
-export function toZone({ domain, records }: DomainRecord): string {
-  const prefix = `${records[0]?.name}.`
-  return domain.startsWith(prefix) ? domain.slice(prefix.length) : domain
-}
-
 function formatLookup(record: DomainDnsRecord): string[] {
   const mark = record.right === null ? '?' : record.right ? '✓' : '✗'
   if (record.right) return [`${mark} ${formatRecordName(record)}: ${formatFound(record)}`]
@@ -108,8 +103,4 @@ function formatStatus({
     return `waiting for ${missing.join(' and ')}`
   const leads = redirectsTo === null ? undefined : `redirects to ${redirectsTo}`
   return reason ?? certificate.problem ?? leads ?? ''
-}
-
-function toSentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
 }

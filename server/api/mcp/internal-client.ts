@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { ErrorBody, ErrorCode } from '../../../protocol/api/errors.schema.ts'
 import type { OperationId } from '../../../protocol/api/paths.ts'
+import { requestTarget } from '../../../protocol/api/request-target.ts'
 import { truncate } from '../../../protocol/format.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -18,11 +19,11 @@ interface ClientOptions {
 
 /** Calls the API as a client with the credential of the caller would. */
 export function internalClient({ baseUrl, routes, handle, caller, signal }: ClientOptions): ApiClient {
-  const send = async (id: OperationId, { params = {}, query = {}, body }: ApiCall) => {
+  const send = async (id: OperationId, { params, query, body }: ApiCall) => {
     const { method, url } = routes.get(id)!
     const response = await requestInternally(handle, {
       method,
-      url: fillPath(url, params) + formatQuery(query),
+      url: requestTarget(url, params, query),
       caller: { client: 'mcp', ...caller },
       body,
       maxContentBytes: MAX_INLINE_BYTES,
@@ -49,22 +50,6 @@ export function internalClient({ baseUrl, routes, handle, caller, signal }: Clie
       return { type: String(headers['content-type']), bytes, isCut: length > maxBytes }
     },
   }
-}
-
-/** Each parameter is one segment, except that of `*`. */
-function fillPath(url: string, params: Record<string, unknown>): string {
-  return url.replaceAll(/:(\w+)|\*/g, (match, name?: string) =>
-    name === undefined
-      ? String(params[match]).split('/').map(encodeURIComponent).join('/')
-      : encodeURIComponent(String(params[name])),
-  )
-}
-
-function formatQuery(query: Record<string, unknown>): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  )
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
 async function readJson<T>({ body }: InternalResponse): Promise<T> {

@@ -1,10 +1,8 @@
+import { toHostName } from '../../../packages/http-server/host-name.ts'
 import { formatMetrics, METRICS_TYPE, type Metrics, type ProcessSnapshot } from '../../lib/metrics.ts'
 import type { InternalRoute } from './internal-server.ts'
 
 export const ON_DEMAND_TLS_PATH = '/internal/tls-allowed'
-
-/** A host name in lower case (RFC 1123, 2.1), of at most 253 characters. */
-const HOST_NAME_PATTERN = /^(?=.{1,253}$)(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*$/
 
 /**
  * The on-demand TLS endpoint for proxies on this machine: `GET /internal/tls-allowed?domain=NAME` returns 200 when a
@@ -15,7 +13,7 @@ export function onDemandTls(isAllowed: (name: string) => Promise<boolean>): Inte
   return async (query) => {
     const [domain = '', ...more] = query.getAll('domain')
     const name = domain.toLowerCase().replace(/\.$/, '')
-    if (more.length > 0 || !HOST_NAME_PATTERN.test(name)) return { status: 400 }
+    if (more.length > 0 || toHostName(name) !== name) return { status: 400 }
     return { status: (await isAllowed(name)) ? 200 : 404 }
   }
 }
