@@ -36,6 +36,21 @@ function answer(redirects: RedirectMatcher, host: string, target: string): strin
   return `${redirected.status} ${redirected.to}`
 }
 
+test('a long path is decoded once, however many rules lead back to it in other spellings', ({ mock }) => {
+  const decoded = (rules: number): number => {
+    const lines = Array.from({ length: rules }, (_, n) => {
+      const name = [...'aaaaaaa'].map((letter, bit) => ((n >> bit) & 1 ? '%61' : letter)).join('')
+      return `/aaaaaaa/* /${name}/:splat?q=1`
+    })
+    const redirects = new RedirectMatcher(parseRedirects(lines.join('\n')).rules)
+    const { mock: counted } = mock.method(globalThis, 'decodeURIComponent')
+    assert.equal(answer(redirects, 'site.example', `/aaaaaaa/${'/%2f'.repeat(1900)}?q=1`), null)
+    counted.restore()
+    return counted.callCount()
+  }
+  assert.equal(decoded(100), decoded(1))
+})
+
 test('the order of the file decides among 2,100 rules', () => {
   const lines = Array.from({ length: 100 }, (_, index) => [
     ...Array.from({ length: 20 }, (_, other) => `/${index}/${other} /fixed/${index}`),

@@ -32,6 +32,10 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `:a
 const rules = (count: number, rule: (number: number) => string) =>
   Array.from({ length: count }, (_, number) => `${rule(number)}\n`).join('')
 
+/** One of the spellings of one name in upper and lower case. */
+const spelling = (number: number) =>
+  Array.from({ length: 13 }, (_, bit) => ((number >> bit) % 2 ? 'A' : 'a')).join('')
+
 /** Different characters. */
 const unicode = (length: number, first: number) =>
   String.fromCodePoint(...Array.from({ length }, (_, index) => 0x4e00 + first + 2 * index))
@@ -56,6 +60,10 @@ const REDIRECTS: [title: string, text: string][] = [
   ['hosts of targets in Unicode', lines((n) => `/${n} http://${unicode(1900, n)}/`)],
   ['circles', lines((n) => `/:a/${n}/* /:a/${n}/:splat/b 302!`)],
   ['circles of the same path', rules(100, () => '/* x=1 /:splat?x=1 302')],
+  [
+    'circles in other spellings',
+    rules(100, (n) => `/${spelling(0)}/* /${spelling(n).replaceAll('A', '%61')}/:splat?x=1 302`),
+  ],
 ]
 
 const fill = (piece: string) => piece.repeat(Math.floor(HEAD_BYTES / piece.length))
@@ -110,10 +118,6 @@ const entries = (
 ): Buffer =>
   zip(Array.from({ length: count }, (_, number) => ({ name: name(number), data: Buffer.from('x'), ...more })))
 
-/** One of the spellings of one name in upper and lower case. */
-const spelling = (number: number) =>
-  Array.from({ length: 13 }, (_, bit) => ((number >> bit) % 2 ? 'A' : 'a')).join('')
-
 /** Compressed data without contents: four blocks with fixed codes take five bytes (RFC 1951, 3.2.6). */
 const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x80, 0]))
 
@@ -158,6 +162,7 @@ const VISITED = [
   `/a?${'q1=b&'.repeat(1500)}`,
   `/a/${'%CC%81'.repeat(1200)}/b`,
   `/${'%2f'.repeat(2600)}?x=1`,
+  `/${spelling(0)}/${'/%2f'.repeat(1900)}?x=1`,
 ]
 
 /** Combines a document, `_headers` and `_redirects` in one site, for fewer publications. */

@@ -85,6 +85,8 @@ interface CompiledRedirect {
   pattern: PathPattern
   query: readonly { name: string; value: TemplatePart }[]
   path: readonly TemplatePart[]
+  /** `path`, its literal parts canonical: decoding them for each request and rule would take too long. */
+  canonical: readonly TemplatePart[]
   /** The target's own query, with its question mark. */
   search: readonly TemplatePart[]
   /** With its `#`. */
@@ -97,29 +99,35 @@ function compileRedirect(rule: RedirectRule, order: number, pattern: PathPattern
   const query = rule.query?.map(([name, value]) => ({ name, value: toTemplatePart(value) })) ?? NO_QUERY
   const found = query.flatMap(({ value }) => (typeof value === 'string' ? [] : [value.name]))
   const names = new Set([...pattern.names, ...found])
-  const [, path = '', search = '', hash = ''] = /^([^?#]*)(\?[^#]*)?(#.*)?$/.exec(rule.to) ?? []
+  const [, target = '', search = '', hash = ''] = /^([^?#]*)(\?[^#]*)?(#.*)?$/.exec(rule.to) ?? []
+  const path = readTemplate(target, names)
+  const parts = path.map((part) => (typeof part === 'string' ? (canonicalPath(part) ?? part) : part))
   return {
     rule,
     order,
     pattern,
     query,
-    path: readTemplate(path, names),
+    path,
+    canonical: parts.every((part, index) => part === path[index]) ? path : parts,
     search: readTemplate(search, names),
     hash: readTemplate(hash, names),
     externalHost: isFullAddress(rule.to) ? new URL(rule.to).host.replace(/\.(?=:|$)/, '') : undefined,
   }
 }
 
-function estimateRedirectBytes({ rule, pattern, query, path, search, hash }: CompiledRedirect): number {
+function estimateRedirectBytes(compiled: CompiledRedirect): number {
+  const { rule, pattern, query, path, canonical, search, hash } = compiled
   const fixed = pattern.fixed !== undefined && query.length === 0
   const pieces =
     bytesOfNames(pattern.names) + bytesOfPieces(path) + bytesOfPieces(search) + bytesOfPieces(hash)
+  const spelling = canonical === path ? 0 : bytesOfPieces(canonical) + rule.to.length
   const parameters = (rule.query ?? []).reduce(
     (sum, [name, value]) => sum + PARAMETER_BYTES + name.length + value.length,
     0,
   )
   return (
-    (fixed ? EXACT_RULE_BYTES : PATTERN_RULE_BYTES) + rule.from.length + rule.to.length + pieces + parameters
+    (fixed ? EXACT_RULE_BYTES : PATTERN_RULE_BYTES) +
+    (rule.from.length + rule.to.length + pieces + spelling + parameters)
   )
 }
 
@@ -137,8 +145,6 @@ class MatchContext {
   readonly sent: SentPath | undefined
   readonly #header: string
   #host: string | undefined
-  /** The last target in another spelling: a long one costs a third of a millisecond, and many rules may have it. */
-  #compared: { target: string; trimmed: string } | undefined
   #params: ReturnType<typeof parseParams> | undefined
 
   constructor(path: string, asked: RedirectRequest) {
@@ -160,21 +166,21 @@ class MatchContext {
     return host === this.host + (/:(?!80$|443$)\d+$/.exec(this.#header)?.[0] ?? '')
   }
 
-  isTo(target: string): boolean {
-    if (trimTrailingSlash(target) === this.trimmed) return true
-    if (this.#compared?.target !== target)
-      this.#compared = { target, trimmed: trimTrailingSlash(canonicalPath(target) ?? target) }
-    return this.#compared.trimmed === this.trimmed
-  }
-
-  param(name: string) {
+  param(name: string): Param | undefined {
     this.#params ??= parseParams(this.query)
     return this.#params.get(name)
   }
 }
 
+/** A parameter of the request as it is, as a capture, and as one of a canonical path, once that is needed. */
+interface Param {
+  given: string
+  found: string
+  canonical?: string
+}
+
 /** There may be thousands of rules. Of several parameters of a name, the first counts. */
-function parseParams(query: string): Map<string, { given: string; found: string }> {
+function parseParams(query: string): Map<string, Param> {
   const params = [...readParameters(query)].reverse()
   return new Map(params.map(([name, given]) => [name, { given, found: encodeURIComponent(given) }]))
 }
@@ -197,21 +203,25 @@ function applyRedirect(compiled: CompiledRedirect, visit: MatchContext): Redirec
   const { rule } = compiled
   if (rule.host !== undefined && rule.host !== visit.host) return undefined
   if (!hasParams(compiled, visit)) return undefined
-  const inPath = matchPath(compiled.pattern, visit)
+  const inPath = matchPath(compiled.pattern, visit, visit.sent)
   if (!inPath) return undefined
-  const found = withParams(compiled, visit, inPath)
+  const found = withParams(compiled, inPath, (name) => visit.param(name)!.found)
   if (isTooLong(compiled, found)) return undefined
   const path = targetPath(compiled, found)
   const external = compiled.externalHost !== undefined
   if (rule.status === 200 || rule.status === 404) return { status: rule.status, to: path, external, rule }
   const search = targetQuery(compiled, visit, found)
-  if (isSelfRedirect(compiled, visit, path, search)) return undefined
+  if (search === visit.query && isSelfRedirect(compiled, visit)) return undefined
   const to = path + search + interpolate(compiled.hash, found, encodeValue)
   return to.length > MAX_LOCATION_LENGTH ? undefined : { status: rule.status, to, external, rule }
 }
 
 /** Ignores a trailing slash, so `/a/*` matches `/a` too. */
-function matchPath(pattern: PathPattern, { path, trimmed, sent }: MatchContext): Captures | undefined {
+function matchPath(
+  pattern: PathPattern,
+  { path, trimmed }: MatchContext,
+  sent?: SentPath,
+): Captures | undefined {
   if (!pattern.names.has('splat')) return pattern.match(trimmed, sent)
   return pattern.match(path, sent) ?? (path.endsWith('/') ? undefined : pattern.match(`${path}/`, sent))
 }
@@ -224,11 +234,10 @@ function hasParams({ query }: CompiledRedirect, visit: MatchContext): boolean {
   })
 }
 
-function withParams({ query }: CompiledRedirect, visit: MatchContext, inPath: Captures): Captures {
+function withParams({ query }: CompiledRedirect, inPath: Captures, find: (name: string) => string): Captures {
   if (query.length === 0) return inPath
   const found = new Map(inPath)
-  for (const { name, value } of query)
-    if (typeof value !== 'string') found.set(value.name, visit.param(name)!.found)
+  for (const { name, value } of query) if (typeof value !== 'string') found.set(value.name, find(name))
   return found
 }
 
@@ -255,15 +264,18 @@ function encodeValue(found: string): string {
   return encodeURIComponent(decodeURIComponent(found))
 }
 
-function isSelfRedirect(
-  { externalHost }: CompiledRedirect,
-  visit: MatchContext,
-  path: string,
-  search: string,
-): boolean {
-  if (search !== visit.query || (externalHost !== undefined && !visit.isAt(externalHost))) return false
-  const local = externalHost === undefined ? path : new URL(path).pathname
-  return visit.isTo(local)
+/** Whether it leads to the requested path in any spelling; the queries are equal. */
+function isSelfRedirect(compiled: CompiledRedirect, visit: MatchContext): boolean {
+  const { pattern, canonical: path, externalHost } = compiled
+  if (externalHost !== undefined && !visit.isAt(externalHost)) return false
+  const found = withParams(compiled, matchPath(pattern, visit)!, (name) => {
+    const param = visit.param(name)!
+    param.canonical ??= canonicalPath(param.found) ?? param.found
+    return param.canonical
+  })
+  const target = targetPath({ ...compiled, path }, found)
+  const local = externalHost === undefined ? target : new URL(target).pathname
+  return trimTrailingSlash(local) === visit.trimmed
 }
 
 function trimTrailingSlash(path: string): string {
