@@ -16,6 +16,8 @@ import { DOMAIN, type ProxyName, type RunningProxy, startProxy } from './proxy.t
 /** Requests per hour for an address without a key. */
 const RATE = 3
 
+const WIDE = 'w'.repeat(1800)
+
 interface Answer {
   status: number
   headers: Record<string, string | string[] | undefined>
@@ -61,9 +63,14 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
     setDefaultCACertificates([...getCACertificates('default'), proxy.root])
     const key = await service.signIn(`${name}@example.test`)
     const large = randomBytes(6 * 2 ** 20)
-    const { slug, siteUrl } = await service
-      .client(key)
-      .publish({ files: toFiles({ 'index.html': 'home '.repeat(1000), 'large.bin': large }) })
+    const { slug, siteUrl } = await service.client(key).publish({
+      files: toFiles({
+        'index.html': 'home '.repeat(1000),
+        'large.bin': large,
+        'blog/index.html': 'blog',
+        _headers: `/blog*\n${Array.from({ length: 8 }, (_, n) => `  X-Wide-${n}: ${WIDE}\n`).join('')}`,
+      }),
+    })
     const host = `${slug}.sites.test`
     // Caddy requests gzip on its own: once it is stored, the same page has another etag.
     await service.service.precompressor.onIdle()
@@ -85,6 +92,18 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
       assert.equal(again.status, 304)
       const part = await sendRequest(proxy, host, '/large.bin', { headers: { Range: 'bytes=10-19' } })
       assert.deepEqual([part.status, part.body], [206, large.subarray(10, 20)])
+    })
+
+    await t.test('a site can set 15 kB of headers, also of a redirect that keeps a long query', async () => {
+      const query = `?state=${'s'.repeat(5000)}`
+      for (const [path, status] of [
+        ['/blog/', 200],
+        [`/blog${query}`, 301],
+      ] as const) {
+        const got = await sendRequest(proxy, host, path, { maxHeaderSize: 65_536 })
+        assert.deepEqual([got.status, got.headers['x-wide-7']?.length], [status, WIDE.length])
+        if (status === 301) assert.equal(got.headers.location, `/blog/${query}`)
+      }
     })
 
     await t.test('HTTP/2 is supported', async () => {
