@@ -44,6 +44,8 @@ describe('a file with encodings', () => {
       [toStoredFile('a.css').hash!, ALL],
       [toStoredFile('b.css').hash!, { br: null, zstd: null, gzip: 30 }],
       [toStoredFile('404.html').hash!, ALL],
+      // Another site has the same bytes as text.
+      [toStoredFile('c.zip').hash!, ALL],
       [toStoredFile('bare.js').hash!, { br: null, zstd: null, gzip: null }],
     ]),
   })

@@ -101,7 +101,8 @@ export class ServedFile {
   /** The file itself when the client accepts no other coding, and decoded if its bytes have one. */
   representation(acceptEncoding: string | undefined): Representation {
     if (this.coded) return this.#ofCoded(this.coded, acceptEncoding)
-    const { encodings } = this.#getStored()
+    // Encodings belong to the bytes, which other sites may have with a type that is compressed.
+    const { encodings } = this.type.isCompressible ? this.#getStored() : {}
     if (encodings !== undefined && acceptEncoding !== undefined) {
       for (const coding of parseAcceptEncoding(acceptEncoding)) {
         if (coding === 'identity') break
