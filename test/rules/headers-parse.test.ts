@@ -169,7 +169,7 @@ describe('an invalid line below a path gets a warning with the reason', () => {
     `X-Accel-Redirect x-accel-expires X-Sendfile X-SENDFILE2 X-Send-File X-LIGHTTPD-send-file X-LiteSpeed-Location
     X-Reproxy-URL Surrogate-Control Surrogate-Key CDN-Cache-Control Cloudflare-CDN-Cache-Control Netlify-CDN-Cache-Control
     Edge-Control Akamai-Cache-Control X-Varnish-TTL X-Envoy-Immediate-Health-Check-Fail Cache-Tag CF-Cache-Status
-    ARR-Disable-Session-Affinity`.split(/\s+/)
+    ARR-Disable-Session-Affinity Fly-Replay Vercel-Cache-Tag X-Cache-Tag`.split(/\s+/)
   const rows: [why: RegExp, lines: string[]][] = [
     [/the server sets it/, own.flatMap((name) => [`${name}: x`, `! ${name}`])],
     [

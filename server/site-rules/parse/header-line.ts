@@ -94,10 +94,10 @@ const PROXY_PARTS = new Set(
 )
 
 const PROXY_PREFIXES =
-  `cf- arr- netlify- x-nf- x-vercel- x-amz- x-azure- x-appengine- x-goog- x-bunny-`.split(' ')
+  `cf- arr- netlify- x-nf- vercel- x-vercel- fly- x-amz- x-azure- x-appengine- x-goog- x-bunny-`.split(' ')
 
 const PROXY_NAMES = new Set(
-  `x-send-file cache-tag cache-tags x-cache-tags xkey pagespeed x-page-speed`.split(' '),
+  `x-send-file cache-tag cache-tags x-cache-tag x-cache-tags xkey pagespeed x-page-speed`.split(' '),
 )
 
 /** What a site may make browsers forget. Cookies of a host are those of other sites too: they may share a domain. */
