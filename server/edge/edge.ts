@@ -438,5 +438,7 @@ function inline(response: EdgeResponse, visit: string | undefined): EdgeResultWi
 function redirectTo({ origin, isSameName }: Redirect, { path, query }: RequestTarget): EdgeResponse {
   const location = `${origin}${path}${query}`
   const caching = isSameName ? 'public, max-age=3600' : 'public, max-age=0, must-revalidate'
-  return { status: 308, headers: ['Location', location, 'Content-Length', '0', 'Cache-Control', caching] }
+  const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', caching]
+  // A fetch of another origin, which the site may permit at its name, fails at a redirect that does not.
+  return { status: 308, headers: [...headers, 'Access-Control-Allow-Origin', '*'] }
 }

@@ -346,6 +346,7 @@ describe('a rename', () => {
     for (const name of [first, second]) {
       const { status, headers } = await api.visit(siteUrl.replace(first, name), '/menu/?a=b%20c')
       assert.deepEqual([status, headers.location], [308, `${current}menu/?a=b%20c`])
+      assert.equal(headers['access-control-allow-origin'], '*')
       assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
     }
     assert.equal((await api.visit(previewUrl)).headers.location, current.replace('://', `://${versionId}--`))
