@@ -430,11 +430,7 @@ async function openHttps(
 }
 
 async function loadHttp2({ http2 }: Config): Promise<HttpsOptions['createHttp2']> {
-  if (http2 === 'off') return undefined
-  if (http2 === 'node') {
-    const { NodeHttp2Server } = await import('../packages/http-server/http2-node.ts')
-    return (options) => new NodeHttp2Server(options)
-  }
+  if (!http2) return undefined
   const { Http2Server } = await import('../packages/http-server/http2/http2-server.ts')
   return (options) => new Http2Server(options)
 }

@@ -22,8 +22,6 @@ const ENGINES = [
   'server/mail/smtp.ts',
   'server/domains/dns/resolver.ts',
   'packages/acme-client/client.ts',
-  'packages/http-server/http2/http2-server.ts',
-  'packages/http-server/http2-node.ts',
 ]
 
 /** Builds and connects all parts, opens what they store data in, and copies that. */
@@ -139,7 +137,6 @@ const SHORT_FILES: Record<string, string> = {
   'dashboard/sign-in/redirect-target.ts': 'a rule of security, tested apart from the page',
   'packages/acme-client/inspect.ts': 'a check of settings, which registers nothing',
   'packages/http-server/http1/fast-path.ts': 'an engine',
-  'packages/http-server/http2/http2-server.ts': 'an engine',
   'server/certificates/https-redirect.ts': 'a redirect that the composition selects',
   'server/operations/internal/routes.ts': 'endpoints that the composition selects',
   'packages/http-server/validate-request.ts': 'RFC 9112, 6',

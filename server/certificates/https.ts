@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import type { Connections } from '../../packages/http-server/clients/connections.ts'
 import type { HttpHandler } from '../../packages/http-server/http-handler.ts'
-import type { Http2Engine, Http2Options } from '../../packages/http-server/http2-engine.ts'
+import type { Http2Options, Http2Server } from '../../packages/http-server/http2/http2-server.ts'
 import type { Listener } from '../../packages/http-server/listener.ts'
 import type { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import type { ProxyProtocol } from '../../packages/http-server/proxy-protocol.ts'
@@ -28,7 +28,7 @@ export interface HttpsOptions extends Pick<Parts, 'config' | 'baseUrl' | 'store'
   connections: Connections
   proxyProtocol: ProxyProtocol | undefined
   /** Undefined when HTTP/2 is off. */
-  createHttp2: ((options: Http2Options) => Http2Engine) | undefined
+  createHttp2: ((options: Http2Options) => Http2Server) | undefined
   breaker: CircuitBreaker
   missLimiter: MissLimiter
   secretBox: SecretBox
@@ -62,7 +62,7 @@ export class Https
     protocols: this.parts.createHttp2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     trustsProxies: this.parts.config.trustedProxies > 0,
   })
-  #http2: Http2Engine | undefined
+  #http2: Http2Server | undefined
 
   /** Listens, and queues connections until `serve`. */
   static async open(options: HttpsOptions, port: number): Promise<Https> {

@@ -280,10 +280,7 @@ const rows = {
     ['service', 'all', 'off'],
     'What tells browsers to use only HTTPS for a year, where this process serves HTTPS: `service`, the dashboard and the API; `all`, sites too, also with custom domains; or `off`.',
   ),
-  http2: oneOf(
-    ['own', 'node', 'off'],
-    "HTTP/2 implementation: `own`; `node` for Node's, which is slower and has fewer limits; `off` for HTTP/1.1 only.",
-  ),
+  http2: onOff('HTTP/2. `off` for HTTP/1.1 only.'),
   visits: onOff('Count visits to sites, without cookies and without storing IP addresses.'),
   anonymousNotice: oneOf(
     ['off', 'link', 'page'],

@@ -6,8 +6,6 @@ import { connect as connectTls, createServer as createTlsServer, type TLSSocket 
 import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { handleNodeRequest } from '../../packages/http-server/http1/node-handler.ts'
 import { Http2Server } from '../../packages/http-server/http2/http2-server.ts'
-import type { Http2Engine } from '../../packages/http-server/http2-engine.ts'
-import { NodeHttp2Server } from '../../packages/http-server/http2-node.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
@@ -21,25 +19,17 @@ export interface H2Response {
   body: Buffer
 }
 
-/** Both implementations of HTTP/2. */
-const ENGINES = { own: Http2Server, node: NodeHttp2Server } as const
-
-export type EngineName = keyof typeof ENGINES
-
-export const ENGINE_NAMES: readonly EngineName[] = ['own', 'node']
-
 interface FixtureOptions {
-  engine?: EngineName
   clientMemory?: ClientMemory
   trustedProxies?: number
 }
 
 const certificate = await selfSigned('sites.test')
 
-/** An HTTP/2 engine behind TLS on its own port, with a real edge. */
+/** The HTTP/2 server behind TLS on its own port, with a real edge. */
 export class Http2Fixture {
   readonly edge: EdgeFixture
-  readonly engine: Http2Engine
+  readonly http2Server: Http2Server
   readonly budget = new MemoryBudget(2 ** 21)
   readonly clientMemory: ClientMemory
   /** Log lines of failed connections. */
@@ -54,13 +44,13 @@ export class Http2Fixture {
 
   private constructor(
     edge: EdgeFixture,
-    { engine = 'own', clientMemory = createAmpleMemory(), trustedProxies = 0 }: FixtureOptions,
+    { clientMemory = createAmpleMemory(), trustedProxies = 0 }: FixtureOptions,
   ) {
     this.edge = edge
     this.clientMemory = clientMemory
     this.server = createServer((request, response) => handleNodeRequest(edge.edge, request, response))
     const log = makeLog({ level: 'debug', text: true, write: (line) => void this.logged.push(line) })
-    this.engine = new ENGINES[engine]({
+    this.http2Server = new Http2Server({
       handler: edge.edge,
       clock: () => edge.clock.now,
       budget: this.budget,
@@ -69,11 +59,6 @@ export class Http2Fixture {
       parse: (socket) => void this.server.emit('connection', socket),
       log,
     })
-  }
-
-  /** Our engine, with its metrics. */
-  get http2Server(): Http2Server {
-    return this.engine as Http2Server
   }
 
   static async start(options: FixtureOptions = {}): Promise<Http2Fixture> {
@@ -87,13 +72,13 @@ export class Http2Fixture {
     const server = this.#tls
     server.on('secureConnection', (socket) => {
       this.sockets.push(socket)
-      this.engine.accept(socket)
+      this.http2Server.accept(socket)
     })
     this.port = await listen(server)
     this.#stack.defer(() => {
       server.close()
-      this.engine.pool.close()
-      this.engine.pool.destroy()
+      this.http2Server.pool.close()
+      this.http2Server.pool.destroy()
     })
   }
 

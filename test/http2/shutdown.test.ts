@@ -7,7 +7,6 @@ import { frame, getFrame, type RawClient } from './raw-client.ts'
 
 const isPing = ({ type, flags }: { type: number; flags: number }) => type === TYPE.ping && flags === 0
 
-// `node:http2` reads nothing more after its GOAWAY.
 describe('a service that stops', () => {
   before(() => mock.timers.enable({ apis: ['setInterval'] }))
   after(() => mock.timers.reset())
@@ -26,7 +25,7 @@ describe('a service that stops', () => {
   test('answers the requests that a client sends before it has received GOAWAY', async () => {
     const { fixture, client, request } = await start()
     await using _ = fixture
-    fixture.engine.pool.close()
+    fixture.http2Server.pool.close()
     const { payload } = await client.frame(isPing)
     client.send(request(3))
     await client.ended(3)
@@ -39,7 +38,7 @@ describe('a service that stops', () => {
   test('does not wait for a client that does not respond', async () => {
     const { fixture, client } = await start()
     await using _ = fixture
-    fixture.engine.pool.close()
+    fixture.http2Server.pool.close()
     await client.frame(isPing)
     mock.timers.tick(10_000)
     await client.closed

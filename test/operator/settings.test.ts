@@ -250,7 +250,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   SECRET_SCAN: { values: ['yes', 'on', 'REFUSE'], allowed: /one of refuse, warn, off/ },
   SECRET_SCAN_FAILURE: { values: ['yes', 'warn'], allowed: /one of pass, refuse/ },
   HSTS: { values: ['yes', 'on', 'sites'], allowed: /one of service, all, off/ },
-  HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
+  HTTP2: { values: ['yes', 'own', 'ON'], allowed: /one of on, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
   ACCESS_LOG_FORMAT: { values: ['common', 'JSON'], allowed: /one of combined, json/ },
   ACCESS_LOG_ADDRESSES: { values: ['yes', 'hashed'], allowed: /one of short, full, none/ },

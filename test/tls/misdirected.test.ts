@@ -3,33 +3,22 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { ENGINE_NAMES, sendRequest } from '../http2/http2-fixture.ts'
+import { sendRequest } from '../http2/http2-fixture.ts'
 import { BASE, issuer, SecureService, SITES } from './secure-service.ts'
 
 const CUSTOM = 'www.custom.test'
 const OTHER = 'www.other.test'
 
 describe('a request for a host that the certificate of its connection does not cover gets 421:', () => {
-  const services = new Map<string, SecureService>()
+  let service: SecureService
   const slugs = ['', '']
   before(async () => {
-    for (const engine of ENGINE_NAMES) {
-      const data = services.get('own')?.running.data
-      const service = await SecureService.start({
-        DNS_HOOK: '/bin/false',
-        HTTP2: engine,
-        ...(data && { DATA: data }),
-      })
-      services.set(engine, service)
-      if (data) continue
-      for (const index of [0, 1]) slugs[index] = (await service.publish({ 'index.html': 'home' })).slug
-      for (const name of [`*.${SITES}`, BASE]) await service.certify(name)
-      for (const domain of [CUSTOM, OTHER]) await service.addSecureDomain(domain, slugs[0]!)
-    }
+    service = await SecureService.start({ DNS_HOOK: '/bin/false' })
+    for (const index of [0, 1]) slugs[index] = (await service.publish({ 'index.html': 'home' })).slug
+    for (const name of [`*.${SITES}`, BASE]) await service.certify(name)
+    for (const domain of [CUSTOM, OTHER]) await service.addSecureDomain(domain, slugs[0]!)
   })
-  after(async () => {
-    for (const service of [...services.values()].reverse()) await service[Symbol.asyncDispose]()
-  })
+  after(() => service[Symbol.asyncDispose]())
 
   const site = (index: number) => () => `${slugs[index]}.${SITES}`
 
@@ -53,38 +42,39 @@ describe('a request for a host that the certificate of its connection does not c
         ['GET', 'TE: trailers\r\n'],
         ['POST', 'Content-Length: 0\r\n'],
       ] as const) {
-        const socket = await services.get('own')!.handshake(servername(), { ALPNProtocols: ['http/1.1'] })
+        const socket = await service.handshake(servername(), { ALPNProtocols: ['http/1.1'] })
         received.push(await send(socket, `${method} / HTTP/1.1\r\nHost: ${host()}\r\n${more}\r\n`))
         socket.destroy()
       }
       assert.deepEqual(received, [ofSite, ofSite, ofService])
     })
 
-    for (const engine of ENGINE_NAMES)
-      test(`${what}, over HTTP/2 by the engine ${engine}: ${ofSite}, ${ofService}`, async () => {
-        const { port } = services.get(engine)!
-        const session = connect(`https://127.0.0.1:${port}`, { servername: servername(), ca: issuer.root })
-        session.on('error', () => undefined)
-        const status = async (method: string, authority: string) =>
-          (await sendRequest(session, { ':method': method, ':path': '/', ':authority': authority })).status
-        assert.deepEqual(
-          [await status('GET', host()), await status('HEAD', host()), await status('POST', host())],
-          [ofSite, ofSite, ofService],
-        )
-        assert.equal(await status('GET', servername()), 200)
-        session.destroy()
+    test(`${what}, over HTTP/2: ${ofSite}, ${ofService}`, async () => {
+      const session = connect(`https://127.0.0.1:${service.port}`, {
+        servername: servername(),
+        ca: issuer.root,
       })
+      session.on('error', () => undefined)
+      const status = async (method: string, authority: string) =>
+        (await sendRequest(session, { ':method': method, ':path': '/', ':authority': authority })).status
+      assert.deepEqual(
+        [await status('GET', host()), await status('HEAD', host()), await status('POST', host())],
+        [ofSite, ofSite, ofService],
+      )
+      assert.equal(await status('GET', servername()), 200)
+      session.destroy()
+    })
   }
 
   test('an HTTP/1.1 connection that served its own host refuses another host', async () => {
-    const socket = await services.get('own')!.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
+    const socket = await service.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
     assert.equal(await send(socket, `GET / HTTP/1.1\r\nHost: ${CUSTOM}\r\n\r\n`), 200)
     assert.equal(await send(socket, `GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`), 421)
     socket.destroy()
   })
 
   test('a trusted proxy may send requests for any host over one connection', async () => {
-    const { data } = services.get('own')!.running
+    const { data } = service.running
     await using proxied = await SecureService.start({ TRUSTED_PROXIES: '1', DATA: data })
     const socket = await proxied.handshake(CUSTOM, { ALPNProtocols: ['http/1.1'] })
     assert.equal(await send(socket, `GET / HTTP/1.1\r\nHost: ${OTHER}\r\n\r\n`), 200)
