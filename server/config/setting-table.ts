@@ -35,6 +35,7 @@ import {
   program,
   type Setting,
   scanner,
+  seconds,
   secret,
   secretAddress,
   sender,
@@ -245,19 +246,19 @@ const rows = {
   pendingLifetime: duration(DAY_SECONDS, [60, YEAR_SECONDS], 'Time in which an upload must be finalized.'),
   blobGrace: duration(1800, [0, YEAR_SECONDS], 'Time after which files that no version uses are deleted.'),
   readySeconds: optional(
-    duration(
+    seconds(
       0,
       [0, 600],
       'Time after SIGTERM in which connections are still accepted while `/ready` returns 503, so that balancers stop using the node. `automatic` is 5s with `SLIPWAY_DATABASE_URL`, otherwise 0.',
     ),
     'automatic',
   ),
-  drainSeconds: duration(
+  drainSeconds: seconds(
     30,
     [0, 3600],
     'Time for requests in progress to finish after SIGTERM and `SLIPWAY_READY_SECONDS`.',
   ),
-  staleSeconds: duration(
+  staleSeconds: seconds(
     3600,
     [0, 30 * DAY_SECONDS],
     'How long cached sites are served while the database is unreachable.',
@@ -295,7 +296,7 @@ const rows = {
     ),
     'off',
   ),
-  scanSeconds: duration(60, [1, 3600], 'Time limit to scan the files of a version.'),
+  scanSeconds: seconds(60, [1, 3600], 'Time limit to scan the files of a version.'),
   scanFailure: oneOf(
     ['refuse', 'pass'],
     'What happens to a version when the scanner fails or exceeds its time: it is refused with 503, or published unscanned.',

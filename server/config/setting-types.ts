@@ -22,6 +22,8 @@ import { attempt } from '../lib/attempt.ts'
 import { findSecretProblem } from '../lib/tokens.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
+/** A smaller number probably lacks its unit: 3 meant 3 %. */
+const MIN_RESERVE_BYTES = 1e6
 const MAX_RESERVE_BYTES = 2 ** 44
 const MAX_RESERVE_PERCENT = 90
 
@@ -104,8 +106,13 @@ export function integer(defaultValue: number, [min, max]: Range, description: st
 /** A size in bytes: `500000`, `500MB`, `1.5GB` (powers of 1,000) or `512MiB` (powers of 1,024). */
 export const bytes = quantity(BYTE_UNITS, formatSize, 'a size', '500MB or 2GiB')
 
-/** A duration in seconds: `90`, `90s`, `30m`, `24h` or `30d`. */
-export const duration = quantity(TIME_UNITS, formatQuantity, 'a duration', '90s, 30m, 24h or 30d')
+const DURATIONS = '90s, 30m, 24h or 30d'
+
+/** A duration of a setting whose name has its unit: `90`, `90s`, `30m`, `24h` or `30d`. */
+export const seconds = quantity(TIME_UNITS, formatQuantity, 'a duration', DURATIONS)
+
+/** A duration in seconds that has a unit, unless it is 0 or too long for a number of hours or days. */
+export const duration = quantity(TIME_UNITS, formatQuantity, 'a duration with its unit', DURATIONS, 1000)
 
 export function countLimit(...row: Parameters<typeof integer>): SettingType<number> {
   return unlimitable(integer(...row), 'A number')
@@ -254,11 +261,11 @@ function isIssuer(text: string): boolean {
 export function bytesOrPercent(description: string): SettingType<ReserveSize> {
   return define({ bytes: 0 }, description, (given) => {
     const size = parseQuantity(given, BYTE_UNITS)
-    if (size <= MAX_RESERVE_BYTES) return { bytes: size }
+    if (size === 0 || (size >= MIN_RESERVE_BYTES && size <= MAX_RESERVE_BYTES)) return { bytes: size }
     const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
     if (percent !== undefined && Number(percent) <= MAX_RESERVE_PERCENT) return { percent: Number(percent) }
     throw new Error(
-      `it must be a size from 0 bytes to ${formatSize(MAX_RESERVE_BYTES)}, such as 2GB, or a percentage from 0% to ${MAX_RESERVE_PERCENT}%`,
+      `it must be 0, a size from ${formatSize(MIN_RESERVE_BYTES)} to ${formatSize(MAX_RESERVE_BYTES)}, such as 2GB, or a percentage from 0% to ${MAX_RESERVE_PERCENT}%, such as 3%`,
     )
   })
 }
@@ -432,11 +439,18 @@ export function base64url(description: string): SettingType<string> {
   return { ...checked(isKey, 'it must be a key in base64url', description), secret: true }
 }
 
-function quantity(units: Units, format: typeof formatQuantity, kind: string, examples: string) {
+function quantity(
+  units: Units,
+  format: typeof formatQuantity,
+  kind: string,
+  examples: string,
+  minWithoutUnit = 0,
+) {
   return (defaultValue: number, [min, max]: Range, description: string): SettingType<number> => {
     const read = (given: string) => {
       const value = parseQuantity(given, units)
-      if (value >= min && value <= max) return value
+      const isClear = value === 0 || value >= minWithoutUnit || !/^\d+$/.test(given)
+      if (isClear && value >= min && value <= max) return value
       throw new Error(
         `it must be ${kind} from ${format(min, units)} to ${format(max, units)}, such as ${examples}`,
       )

@@ -280,7 +280,7 @@ describe('an archive is refused without leaving files or rows when it', () => {
 })
 
 test('an archive that takes longer than an upload may is refused, and leaves nothing behind', async () => {
-  await using slow = await startApi({ PENDING_LIFETIME: '60', RATE_ANONYMOUS: '100' })
+  await using slow = await startApi({ PENDING_LIFETIME: '60s', RATE_ANONYMOUS: '100' })
   const account = await slow.account()
   async function* body() {
     for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {

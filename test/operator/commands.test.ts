@@ -58,7 +58,7 @@ test('invalid arguments print the usage of their command, if there is one, and e
     [['block', 'network'], /^block network needs a command: add, remove or list\./],
     [
       ['block', 'hash', 'add', 'x', '--reason', 'y', '--for', '1y'],
-      /--for=1y is not allowed: it must be a duration from/,
+      /--for=1y is not allowed: it must be a duration with its unit from/,
     ],
     [['account', 'admin', '--remove'], /^account admin needs an email address/],
     [['account', 'plan', 'a@b.test'], /^account plan needs an email address and a plan: free/],
@@ -231,6 +231,7 @@ test('the list of settings has the default and the value in effect in aligned co
 })
 
 test('sweep all runs the other sweeps when one fails, and exits with 1', async () => {
+  assert.equal(findValue('SLIPWAY_ACME_URL'), '(hidden)@ca.test')
   await using data = await memoryFolder()
   await writeEmptyDatabase(data.path)
   using database = new DatabaseSync(join(data.path, 'slipway.db'))

@@ -18,7 +18,10 @@ const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999
 
 const NO_SIZES = [...NO_NUMBERS.slice(0, 7), '10  GB', '5G', '1.5.5GB', 'GB', '99999999TB']
 
-const NO_DURATIONS = [' 1', '-1', '1.5', '1e3', '1  h', '24hours', 'day', '1h30m', '9999d']
+const NO_SECONDS = [' 1', '-1', '1.5', '1e3', '1  h', '24hours', 'day', '1h30m', '9999d']
+
+/** 30 may have meant days. */
+const NO_DURATIONS = [...NO_SECONDS, '1', '30', '999']
 
 const NO_FILES = ['/nowhere/at-all', 'docs']
 
@@ -137,10 +140,14 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   CACHE_DISK_BYTES: { values: [...NO_SIZES, '1MB'], allowed: /from 64 MiB to 16 TiB/ },
   SPOOL_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 16 TiB/ },
   DISK_RESERVE: {
-    values: [...NO_SIZES, '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
-    allowed: /a size from 0 bytes to 16 TiB, such as 2GB, or a percentage from 0% to 90%/,
+    values: [...NO_SIZES, '5', '999999', '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
+    allowed:
+      /it must be 0, a size from 1 MB to 16 TiB, such as 2GB, or a percentage from 0% to 90%, such as 3%$/,
   },
-  VERIFY_DAILY: { values: [...NO_SIZES, '91%', '3 %'], allowed: /a size from 0 bytes .* or a percentage/ },
+  VERIFY_DAILY: {
+    values: [...NO_SIZES, '3', '3kB', '91%', '3 %'],
+    allowed: /a size from 1 MB .*, such as 3%$/,
+  },
   SMTP_URL: {
     values: [
       'mail.example',
@@ -220,7 +227,10 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   PLAN_HOBBY: { values: [' ', 'x'.repeat(41)], allowed: /a name of 1 to 40 characters/ },
   DOMAINS_FREE: { values: [...NO_NUMBERS, 'none'], allowed: /from 0 to 1000000, or unlimited/ },
   DOMAINS_HOBBY: { values: [...NO_NUMBERS, 'none'], allowed: /from 0 to 1000000, or unlimited/ },
-  ANONYMOUS_LIFETIME: { values: [...NO_DURATIONS, '0', '31536001'], allowed: /from 1s to 365d, such as/ },
+  ANONYMOUS_LIFETIME: {
+    values: [...NO_DURATIONS, '0', '31536001'],
+    allowed: /a duration with its unit from 1s to 365d, such as 90s, 30m, 24h or 30d$/,
+  },
   ANONYMOUS_TOTAL_BYTES: { values: [...NO_SIZES, '2PB'], allowed: /a size from 0 bytes .*, or unlimited/ },
   ANONYMOUS_TOTAL_SITES: { values: [...NO_NUMBERS], allowed: /from 0 to 1000000000, or unlimited/ },
   ANONYMOUS_NETWORK_BYTES: { values: [...NO_SIZES], allowed: /a size from 0 bytes .*, or unlimited/ },
@@ -240,9 +250,9 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   TRASH_LIFETIME: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },
   PENDING_LIFETIME: { values: [...NO_DURATIONS, '59s'], allowed: /from 1m to 365d/ },
   BLOB_GRACE: { values: [...NO_DURATIONS, '366d'], allowed: /from 0 to 365d/ },
-  READY_SECONDS: { values: [...NO_DURATIONS, '11m'], allowed: /from 0 to 10m/ },
-  DRAIN_SECONDS: { values: [...NO_DURATIONS, '61m'], allowed: /from 0 to 1h/ },
-  STALE_SECONDS: { values: [...NO_DURATIONS, '31d'], allowed: /from 0 to 30d/ },
+  READY_SECONDS: { values: [...NO_SECONDS, '11m'], allowed: /from 0 to 10m/ },
+  DRAIN_SECONDS: { values: [...NO_SECONDS, '61m'], allowed: /from 0 to 1h/ },
+  STALE_SECONDS: { values: [...NO_SECONDS, '31d'], allowed: /from 0 to 30d/ },
   CACHE_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CLIENT_MEMORY_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },

@@ -30,7 +30,7 @@ async function emptyFolder(start: number) {
   const clock = { now: start }
   const stack = new AsyncDisposableStack()
   const { path: data } = stack.use(await memoryFolder())
-  const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: `${GRACE_SECONDS}` })
+  const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: `${GRACE_SECONDS}s` })
   const context = stack.use(
     await openForOperator(config, {
       log: silentLog,
