@@ -53,9 +53,15 @@ export function readValue<T>(name: string, { read, secret }: SettingType<T>, giv
     if (given !== given.trim()) throw new Error('it must not begin or end with a blank or a line feed')
     return value
   } catch (error) {
-    const displayed = secret ? '(hidden)' : JSON.stringify(given)
+    const displayed = secret ? '(hidden)' : JSON.stringify(hidePassword(given))
     throw new SettingError(`${name}=${displayed} is not allowed: ${(error as Error).message}`)
   }
+}
+
+/** Without the user and the password that a URL may have, even where it must not. */
+export function hidePassword(given: string): string {
+  const end = given.lastIndexOf('@')
+  return end > 0 && given.slice(0, end).includes(':') ? `(hidden)${given.slice(end)}` : given
 }
 
 type Range = readonly [min: number, max: number]
@@ -307,20 +313,24 @@ export function sender(description: string): SettingType<string> {
 }
 
 export function address(description: string, schemes: string[], defaultValue = ''): SettingType<string> {
+  const { read } = secretAddress(description, schemes)
   return define(defaultValue, description, (given) => {
-    const hasScheme = schemes.some((scheme) => given.toLowerCase().startsWith(`${scheme}//`))
-    if (!hasScheme || !URL.parse(given)?.hostname) {
-      throw new Error(
-        `it must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-      )
-    }
+    const { username, password } = new URL(read(given))
+    if (username || password) throw new Error('it must not have a user or a password')
     return given
   })
 }
 
 /** Never shown: it may have a user and a password. */
-export function secretAddress(...row: Parameters<typeof address>): SettingType<string> {
-  return { ...address(...row), secret: true }
+export function secretAddress(description: string, schemes: string[]): SettingType<string> {
+  const setting = define('', description, (given) => {
+    const hasScheme = schemes.some((scheme) => given.toLowerCase().startsWith(`${scheme}//`))
+    if (hasScheme && URL.parse(given)?.hostname) return given
+    throw new Error(
+      `it must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+    )
+  })
+  return { ...setting, secret: true }
 }
 
 export function hostName(defaultValue: string, description: string): SettingType<string> {

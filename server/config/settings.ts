@@ -6,7 +6,7 @@ import type { PlanTable } from '../accounts/plans.ts'
 import { deriveAccents, type ServiceBranding } from '../lib/branding.ts'
 import { findPlanProblems, resolvePlans } from './plan-settings.ts'
 import { type SettingValues, settings } from './setting-table.ts'
-import { readValue, type Setting } from './setting-types.ts'
+import { hidePassword, readValue, type Setting } from './setting-types.ts'
 import type { SettingsFile } from './settings-file.ts'
 
 const REQUIRED_PAIRS = [
@@ -88,7 +88,7 @@ export function describeSettings(environment: Record<string, string | undefined>
     const { name, defaultLabel, description } = setting
     const given = environment[name]
     const defaultValue = defaultLabel ?? String(setting.defaultValue)
-    const value = given && setting.secret ? '(hidden)' : given || defaultValue
+    const value = given ? (setting.secret ? '(hidden)' : hidePassword(given)) : defaultValue
     return { name, defaultValue, value, description }
   })
 }

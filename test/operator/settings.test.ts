@@ -283,13 +283,33 @@ for (const [name, { values, allowed, secret }] of Object.entries(wrong)) {
     for (const value of values) {
       const [line = '', ...more] = refusal({ [`SLIPWAY_${name}`]: value })
       assert.deepEqual(more, [], value)
-      const shown = secret ? '(hidden)' : JSON.stringify(value)
+      const shown = secret ? '(hidden)' : JSON.stringify(value.replace(/^.*:.*(?=@)/s, '(hidden)'))
       assert.ok(line.startsWith(`SLIPWAY_${name}=${shown} is not allowed: `), line)
       assert.match(line, allowed)
       if (secret) assert.doesNotMatch(line, /hush|xxx/)
     }
   })
 }
+
+test('a URL in any setting is neither refused nor listed with its user and password', () => {
+  for (const name of [...ANY_TEXT, ...Object.keys(wrong)])
+    for (const url of [
+      'https://user:hush@one.example/',
+      'gitlab=https://user:hush@one.example',
+      'x:hush@y',
+    ]) {
+      const environment = { [`SLIPWAY_${name}`]: url }
+      const listed = describeSettings(environment).map(({ value }) => value)
+      assert.doesNotMatch(listed.join(), /hush/, name)
+      assert.doesNotMatch(ANY_TEXT.includes(name) ? '' : tryToRead(environment), /hush/, name)
+    }
+})
+
+test('the URL of a certificate authority and links of pages, which are stored and shown, have no password', () => {
+  for (const name of ['ACME_URL', 'TERMS_URL', 'IMPRINT_URL'])
+    for (const user of ['user', ':hush', 'user:hush'])
+      assert.match(tryToRead({ [`SLIPWAY_${name}`]: `https://${user}@one.example/` }), /user or a password$/)
+})
 
 test('a value with a blank or a line feed around it is refused, as one of a file that ends with a line', () => {
   const values = {
@@ -595,6 +615,16 @@ test('all errors are reported together', () => {
 /** The settings as environment variables. */
 function toEnvironment(settings: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value]))
+}
+
+/** The reasons against these settings, if any. */
+function tryToRead(environment: Record<string, string>): string {
+  try {
+    readConfig(environment)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 function refusal(environment: Record<string, string>): string[] {
