@@ -18,6 +18,11 @@ export const INCIDENTS = {
     began: 'the database is unreachable: cached sites are served, publishing waits for it',
     ended: 'the database is reachable again',
   },
+  'database-read-only': {
+    level: 'error',
+    began: 'the database is read-only: publishing and sign-in fail',
+    ended: 'the database accepts changes again',
+  },
   'primary-changed': { level: 'warn', began: 'another host is the primary of the database' },
   'database-busy': {
     level: 'warn',

@@ -82,6 +82,31 @@ const PLAYS: Play[] = [
     },
   },
   {
+    what: 'the primary is read-only by its setting',
+    incidents: ['database-read-only'],
+    needs: ['postgres'],
+    says: { 'database-read-only': { reason: /cannot execute \w+ in a read-only transaction/ } },
+    async play(stack) {
+      const server = await sharedPostgres()
+      const { url } = stack.use(await server.createDatabase())
+      const name = new URL(url).pathname.slice(1)
+      const service = stack.use(await startTestService(await nodeSettings(url)))
+      // Only new sessions have it; the service loses its connections, as with each change that a read-only one refuses.
+      const setReadOnly = async (value: 'on' | 'off') => {
+        await server.run(server.url(), `alter database ${name} set default_transaction_read_only = ${value}`)
+        await server.run(
+          server.url(),
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+        )
+      }
+      return {
+        ...watch(service, async () => void (await publish(service).catch(() => undefined))),
+        begin: () => setReadOnly('on'),
+        end: () => setReadOnly('off'),
+      }
+    },
+  },
+  {
     what: 'another host becomes the primary',
     incidents: ['primary-changed'],
     needs: ['postgres'],

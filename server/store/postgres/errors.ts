@@ -8,8 +8,11 @@ export const OLD_SERVER = 'version 13 or later is required'
 /** SQLSTATE classes of a server that cannot work now: connection, resources, operator intervention, system. */
 const UNAVAILABLE_CLASSES = new Set(['08', '53', '57', '58'])
 
-/** read_only_sql_transaction: the server is a standby; lock_not_available: a timeout. */
-const UNAVAILABLE_STATES = new Set(['25006', '55P03', '25P03'])
+/** read_only_sql_transaction: the server is a standby, or read-only by its settings, as without space on its disk. */
+const READ_ONLY = '25006'
+
+/** The second is lock_not_available: a timeout. */
+const UNAVAILABLE_STATES = new Set([READ_ONLY, '55P03', '25P03'])
 
 /** SQLSTATE classes of a wrong user or password, and of a wrong database: another attempt has the same result. */
 const REFUSED_CLASSES = new Set(['28', '3D'])
@@ -30,11 +33,15 @@ export function isLockTimeout(error: unknown): boolean {
   return stateOf(error) === '55P03'
 }
 
+export function isReadOnly(error: unknown): boolean {
+  return stateOf(error) === READ_ONLY
+}
+
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError) return true
   const state = stateOf(error)
   if (state === undefined) return isNetworkError(error)
-  return state.startsWith('08') || state.startsWith('57P') || state === '25006' || state === '25P03'
+  return state.startsWith('08') || state.startsWith('57P') || state === READ_ONLY || state === '25P03'
 }
 
 export function translateError(error: unknown): never {

@@ -2,11 +2,12 @@ import type { Deadlines } from '../../lib/deadlines.ts'
 import type { ApiError } from '../../lib/errors.ts'
 import { type Incidents, watchGrowth } from '../../lib/incidents.ts'
 import { Metrics } from '../../lib/metrics.ts'
+import { SECOND_MS } from '../../lib/time.ts'
 import { AnswerWatch } from './answer-watch.ts'
 import type { Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
 import { ConnectionUses, type Use } from './connection-uses.ts'
-import { isConnectionLost, unavailable } from './errors.ts'
+import { isConnectionLost, isReadOnly, unavailable } from './errors.ts'
 import { PrimarySearch } from './primary-search.ts'
 
 interface PoolOptions {
@@ -61,6 +62,7 @@ export class PrimaryPool implements AsyncDisposable {
   readonly #connecting = { count: 0, since: 0 }
   #isClosed = false
   #backoff: { until: number; error: unknown } | undefined
+  #refusal: { reason: string } | undefined
 
   constructor(options: PoolOptions) {
     const { metrics = new Metrics(), incidents, clock = () => performance.now() } = options
@@ -83,6 +85,10 @@ export class PrimaryPool implements AsyncDisposable {
     incidents?.watch('database-unreachable', () =>
       this.#open.size === 0 || answers.isHanging ? this.#search.failure : undefined,
     )
+    incidents?.watch('database-read-only', async () => {
+      if (this.#refusal && !(await isPrimaryReadOnly(this))) this.#refusal = undefined
+      return this.#refusal
+    })
     const refused = metrics.counter('slipway_store_pool_timeouts_total')
     const isBusy = watchGrowth(() => refused.value)
     incidents?.watch('database-busy', () => (isBusy() ? { ...this.#search.failure } : undefined))
@@ -98,6 +104,7 @@ export class PrimaryPool implements AsyncDisposable {
     try {
       return await work(client)
     } catch (error) {
+      if (isReadOnly(error)) this.#refusal = { reason: (error as Error).message }
       if (isConnectionLost(error) && !client.unanswered) client.destroy()
       throw error
     } finally {
@@ -234,6 +241,13 @@ export class PrimaryPool implements AsyncDisposable {
     for (const { reject } of this.#waiting) reject(error)
     this.#waiting.clear()
   }
+}
+
+/** What refused a change may have been a standby. */
+async function isPrimaryReadOnly(pool: PrimaryPool): Promise<boolean> {
+  const query = { text: `select current_setting('transaction_read_only') as state` }
+  const { rows } = await pool.use((connection) => connection.query<{ state: string }>(query, SECOND_MS))
+  return rows[0]?.state === 'on'
 }
 
 const CHECK_INTERVAL_MS = 5000
