@@ -115,6 +115,7 @@ export const METRICS = {
     'Reads of stored files that have other bytes than were stored, which no client received (read), and files that the verification found damaged or missing (sweep).',
     'found',
   ),
+  slipway_disk_bytes: gauge('Size of the disk of the data folder.'),
   slipway_disk_free_bytes: gauge('Free disk space of the data folder; 0 while inodes run short.'),
   slipway_disk_reserve_bytes: gauge('Free disk space below which publishing is refused.'),
   slipway_certificates: gauge(

@@ -43,10 +43,12 @@ export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
 }
 
 function addDisk(metrics: Metrics, { reserve }: Parts): void {
+  const total = metrics.gauge('slipway_disk_bytes')
   const free = metrics.gauge('slipway_disk_free_bytes')
   const reserved = metrics.gauge('slipway_disk_reserve_bytes')
   metrics.addRefresh(async () => {
-    const { freeBytes, reserveBytes } = await reserve.measure()
+    const { totalBytes, freeBytes, reserveBytes } = await reserve.measure()
+    total.set(totalBytes)
     free.set(freeBytes)
     reserved.set(reserveBytes)
   }, SECOND_MS)
