@@ -30,7 +30,7 @@ export function buildDeb({ program, sbom, release, workFolder, output }: DebOpti
   const control = [
     { path: 'DEBIAN/control', from: { content: createControl(release, kilobytes) } },
     { path: 'DEBIAN/conffiles', from: { content: `/${SETTINGS_FILE}\n` } },
-    ...['postinst', 'prerm', 'postrm'].map((name) => ({
+    ...['preinst', 'postinst', 'prerm', 'postrm'].map((name) => ({
       path: `DEBIAN/${name}`,
       from: `deploy/debian/${name}`,
       mode: 0o755,

@@ -114,13 +114,14 @@ describe('the packages', requires('dpkg'), () => {
     assert.doesNotMatch(unit, /\/opt\//)
     const original = await readFile('deploy/slipway.service', 'utf8')
     const limits = (text: string) =>
-      text.split('\n').filter((line) => /^(Protect|Restrict|Private|System|StartLimit)/.test(line))
+      text.split('\n').filter((line) => /^(Protect|Restrict|Private|System|StartLimit|OOMPolicy)/.test(line))
     assert.deepEqual(limits(unit), limits(original))
     assert.match(
       unit,
       /^\[Unit\][^[]*^StartLimitIntervalSec=0$/m,
       'systemd restarts it however often it fails',
     )
+    assert.match(unit, /^OOMPolicy=continue$/m, 'one process that the kernel ends does not stop the others')
     const file = fetch('etc/slipway/slipway.env')
     const names = [...file.matchAll(/^#(SLIPWAY_\w+)=/gm)].map(([, name]) => name)
     assert.deepEqual(names, pluck(describeSettings(), 'name'))
@@ -193,6 +194,43 @@ describe('the packages', requires('dpkg'), () => {
         stdio: 'ignore',
       }),
     )
+  })
+
+  test('stop the service before files of another release replace its own, and start what they stopped', async () => {
+    await using system = await memoryFolder()
+    const [programs, run] = [join(system.path, 'programs'), join(system.path, 'run')]
+    await mkdir(join(run, 'systemd/system'), { recursive: true })
+    await mkdir(programs)
+    const calls = join(system.path, 'calls')
+    const stubs = {
+      ...{ getent: 'exit 0', install: 'exit 0', chown: 'exit 0' },
+      systemctl: `[ "$1" != is-active ] || exec test -e ${system.path}/active
+[ "$1" = daemon-reload ] || echo "$1 $2" >> ${calls}`,
+    }
+    for (const [name, script] of Object.entries(stubs))
+      await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const upgrade = async (steps: [name: string, ...args: string[]][]) => {
+      await writeFile(calls, '')
+      for (const [name, ...args] of steps) {
+        const text = await readFile(join(import.meta.dirname, '../../deploy/debian', name), 'utf8')
+        const script = text.replaceAll('/etc/slipway', system.path).replaceAll('/run/', `${run}/`)
+        const env = { PATH: `${programs}:${process.env.PATH}` }
+        execFileSync('/bin/sh', ['-c', script, name, ...args], { env })
+      }
+      return (await readFile(calls, 'utf8')).split('\n').slice(0, -1)
+    }
+    const configured: Parameters<typeof upgrade>[0] = [
+      ['preinst', 'upgrade', '0.1.0'],
+      ['postrm', 'upgrade', '0.2.0'],
+      ['postinst', 'configure', '0.1.0'],
+    ]
+    assert.deepEqual(await upgrade(configured), ['try-restart slipway.service'], 'it was stopped before')
+    await writeFile(join(system.path, 'active'), '')
+    const stopped = ['stop slipway.service', 'start slipway.service']
+    assert.deepEqual(await upgrade(configured), stopped)
+    const failed: typeof configured = [configured[0]!, ['postrm', 'abort-upgrade', '0.1.0']]
+    assert.deepEqual(await upgrade(failed), stopped, 'the files could not be unpacked')
+    assert.deepEqual(await upgrade(configured.slice(1)), ['try-restart slipway.service'])
   })
 
   test('are not built with a bill of materials that the validator of CycloneDX rejects', async () => {
