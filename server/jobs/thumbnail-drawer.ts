@@ -24,6 +24,9 @@ const VERSIONS_PER_RUN = 50
 /** Among them are those that cannot be drawn, as long as their sites count as changed. */
 const MAX_CANDIDATES = 1000
 
+/** A run ends after these. */
+const MAX_REFUSALS = 5
+
 /** Bytes of files for one drawing. */
 const MAX_PAGE_BYTES = 8 * 2 ** 20
 
@@ -32,17 +35,19 @@ export class ThumbnailDrawer extends Component<ThumbnailDrawerParts> implements 
   #tried = new Set<string>()
   readonly #stop = new AbortController()
 
-  /** Draws sites that have changed since that time, with the store of the job; at 0 as many as it remembers. Returns their number. */
+  /** Draws sites that have changed since that time, at 0 as many as it remembers. Returns their number; rejects at the end if the storage refused one. */
   async run(store: Store, since: number): Promise<number> {
     const candidates = await store.read.versions.withoutThumbnail(since, MAX_CANDIDATES)
     const untried = candidates.filter(({ id }) => !this.#tried.has(id))
     this.#tried = this.#tried.intersection(new Set(candidates.map(({ id }) => id)))
     let drawn = 0
+    const refusals: unknown[] = []
     for (const { slug, id } of untried.slice(0, since === 0 ? undefined : VERSIONS_PER_RUN)) {
-      if (this.#stop.signal.aborted) break
+      if (this.#stop.signal.aborted || refusals.length === MAX_REFUSALS) break
       this.#tried.add(id)
-      if (await this.#tryDraw(store, slug, id)) drawn++
+      if (await this.#tryDraw(store, { slug, id }, refusals)) drawn++
     }
+    if (refusals.length > 0) throw refusals[0]
     return drawn
   }
 
@@ -50,8 +55,11 @@ export class ThumbnailDrawer extends Component<ThumbnailDrawerParts> implements 
     this.#stop.abort()
   }
 
-  /** Fails when the program or the storage is to blame, and not the version. */
-  async #tryDraw(store: Store, slug: string, id: string): Promise<boolean> {
+  async #tryDraw(
+    store: Store,
+    { slug, id }: { slug: string; id: string },
+    refusals: unknown[],
+  ): Promise<boolean> {
     const { log, telemetry } = this.parts
     const count = (outcome: string) =>
       telemetry.metrics.counter('slipway_thumbnails_total', { outcome }).add()
@@ -61,11 +69,11 @@ export class ThumbnailDrawer extends Component<ThumbnailDrawerParts> implements 
       return true
     } catch (error) {
       if (this.#stop.signal.aborted) return false
+      const isOfProgram = error instanceof ChromiumStartError || error instanceof LeaseLostError
       const isOfStorage = error instanceof ApiError && error.status >= 500 && !isDamage(error)
-      if (isOfStorage || error instanceof ChromiumStartError || error instanceof LeaseLostError) {
-        this.#tried.delete(id)
-        throw error
-      }
+      if (isOfStorage || isOfProgram) this.#tried.delete(id)
+      if (isOfProgram) throw error
+      if (isOfStorage) refusals.push(error)
       count('failed')
       log.warn('a thumbnail cannot be drawn', { slug, version: id, error })
       return false

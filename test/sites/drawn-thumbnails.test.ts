@@ -16,6 +16,7 @@ import { drawPage } from '../../server/sites/draw-page.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Contents, toFiles } from '../api/content.ts'
 import { buildTar } from '../api/pending-version.ts'
+import { createStorage } from '../s3/storage.ts'
 import { openBrowser } from '../support/browser.ts'
 import { listen } from '../support/listen.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
@@ -240,6 +241,38 @@ describe('thumbnails that the server draws', requires('chromium'), () => {
     assert.equal(await runOnce(thumbnails, operator), 0)
     assert.equal(await pictureOf(service, key, slug), undefined)
   })
+
+  test(
+    'of others are drawn when the storage refuses a file of one, which the next run draws',
+    requires('ceph'),
+    async () => {
+      await using storage = await createStorage()
+      const settings = { ...SETTINGS, BLOBS_URL: storage.url }
+      await using service = await startTestService(settings, Date.now(), { scheduledSweeps: [] })
+      const key = await service.signIn('ann@example.test')
+      const client = service.client(key)
+      const slugs: string[] = []
+      for (const name of ['one', 'other'])
+        slugs.push(
+          (await client.publish({ files: toFiles({ 'index.html': `${GREEN_PAGE}<p>${name}` }) })).slug,
+        )
+      const countDrawn = async () => {
+        const pictures = await Promise.all(slugs.map((slug) => pictureOf(service, key, slug)))
+        return pictures.filter((picture) => picture !== undefined).length
+      }
+      await using operator = await openOperator(service, settings)
+      let refused: string | undefined
+      storage.proxy.fault = ({ method, path }) => {
+        if (method === 'GET') refused ??= path
+        return path === refused ? 'slow-down' : undefined
+      }
+      await assert.rejects(runOnce(thumbnails, operator), /File storage is temporarily unavailable/)
+      assert.equal(await countDrawn(), 1)
+      storage.proxy.fault = () => undefined
+      assert.equal(await runOnce(thumbnails, operator), 1)
+      assert.equal(await countDrawn(), 2)
+    },
+  )
 
   test('a program that does not start fails the sweep, and loses no site', async () => {
     await using service = await startTestService({}, Date.now(), { scheduledSweeps: [] })
