@@ -11,7 +11,7 @@ import type { UsedSettings } from '../operations/fleet/fleet-settings.ts'
 export interface Command {
   /** Lines of the help: the arguments, and what the command does with them. */
   usage: readonly (readonly [string, string])[]
-  /** Returns the exit code: 0 success, 1 failure. Throws UsageError for wrong arguments. */
+  /** Returns the exit code: 0 success, 1 failure. Throws UsageError for wrong arguments; without a parameter for any. */
   run(context: CommandContext, args: string[]): Promise<number>
 }
 

@@ -48,6 +48,8 @@ export async function runCommand(
     const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
     if (load === undefined) throw unknownCommand(name)
     const command = await load()
+    if (command.run.length < 2 && args.length > 0)
+      throw new UsageError(`${name} takes no arguments: ${args.join(' ')}`)
     return await command.run(context, args)
   } catch (error) {
     if (!(error instanceof UsageError)) return reportError(error, environment)

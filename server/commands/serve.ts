@@ -7,15 +7,14 @@ import type { Config } from '../config/settings.ts'
 import type { Log } from '../lib/log.ts'
 import { trimHeap } from '../lib/trim-heap.ts'
 import { formatCode, type ShowCode } from '../mail/mail.ts'
-import { type Command, type CommandContext, UsageError } from './command.ts'
+import type { Command, CommandContext } from './command.ts'
 
 type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>
 
 export const serve: Command = {
   usage: [['', 'serve until SIGTERM or SIGINT']],
-  async run(context, args) {
+  async run(context) {
     const { config, log } = context
-    if (args.length > 0) throw new UsageError(`serve takes no arguments: ${args.join(' ')}`)
     for (const warning of config.warnings) log.warn(warning)
     await warnOfSharedDomain(config, log)
     warnOfPlainHttp(config, log)

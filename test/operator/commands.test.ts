@@ -83,6 +83,42 @@ test('invalid arguments print the usage of their command, if there is one, and e
   }
 })
 
+/** A line of arguments of each command in the help, without optional ones. */
+const COMPLETE = [
+  ...['', 'sweep blobs', 'sweeps', 'account plan a@b.test free', 'account admin a@b.test'],
+  ...['account suspend a@b.test --reason x', 'account resume a@b.test', 'account delete a@b.test --reason x'],
+  ...['site list', 'site show a', 'site suspend a --reason x', 'site resume a', 'site delete a --reason x'],
+  ...['domain release a.test --reason x', 'block network add 192.0.2.1 --reason x'],
+  ...['block hash add x --reason x', 'block network remove x', 'block hash list'],
+  ...['banner set x', 'banner show', 'invite a@b.test', 'certificates', 'settings', 'settings share'],
+  ...['nodes', 'move --to-data x', 'mail preview code', 'mail test a@b.test', 'backup x', 'backup list x'],
+  ...['backup verify x', 'restore x --to-data y', 'check'],
+]
+
+test('every command refuses words that it does not take, before it does anything', async () => {
+  const { lines } = await run(['help'])
+  const known = lines.flatMap((line) => /^ {2}slipway-server ([a-z|]+(?: [a-z|]+)*)/.exec(line)?.[1] ?? [])
+  assert.ok(known.length > 25)
+  for (const usage of known.filter((one) => !one.startsWith('help'))) {
+    const pattern = new RegExp(`^(?:${usage.replaceAll(' ', ') (?:')})(?: |$)`)
+    assert.ok(
+      COMPLETE.some((line) => pattern.test(line)),
+      usage,
+    )
+  }
+  for (const line of COMPLETE) {
+    const args = line === '' ? ['serve'] : line.split(' ')
+    const { code, stderr } = await run([...args, 'junk'], {
+      DATA: '/nowhere',
+      ...(line === 'nodes' && {
+        ...{ DATABASE_URL: 'postgres://127.0.0.1:1/x', SECRET: 'x'.repeat(32) },
+        ...{ BASE_URL: 'https://slipway.example', SMTP_URL: 'smtp://127.0.0.1:1' },
+      }),
+    })
+    assert.equal(code, 2, `${line}: ${stderr}`)
+  }
+})
+
 const URL_WITH_PASSWORD = 'postgres://user:hush@127.0.0.1:1/slipway'
 
 for (const [args, named] of [
