@@ -335,6 +335,41 @@ describe('the tools for programs', () => {
     assert.equal((await owner.call('delete_preview', { slug, preview: 'next' })).deleted, true)
   })
 
+  test('create a review link of what they publish, also after an upload, but not without an account', async () => {
+    const next = { path: 'index.html', content: 'next' }
+    const open = ({ reviewUrl }: { reviewUrl: string }) =>
+      api.anonymous.with({ reviewToken: new URL(reviewUrl).hash.slice(1) })
+    const live = await publish({ files: [page], review: true })
+    const { slug } = live
+    assert.equal((await open(live).review(slug).get()).preview, null)
+    const preview = await publish({ slug, preview: 'next', files: [next], review: true })
+    assert.equal((await open(preview).review(slug, 'next').get()).preview, 'next')
+    assert.equal((await publish({ slug, files: [page] })).reviewUrl, undefined)
+
+    const bytes = Buffer.from('uploaded')
+    const entry = {
+      path: 'index.html',
+      size: bytes.length,
+      hash: createHash('sha256').update(bytes).digest('hex'),
+    }
+    const { uploads } = await publish({ slug, preview: 'next', files: [entry], review: true })
+    const body = make('tar', { 'index.html': bytes })
+    await fetch(uploads.url, { method: 'PUT', headers: uploads.headers, body: new Uint8Array(body) })
+    const args = JSON.parse(/publish_site with (\{.*\})\./.exec(uploads.next)![1]!)
+    assert.equal(
+      (
+        await open(await publish(args))
+          .review(slug, 'next')
+          .get()
+      ).preview,
+      'next',
+    )
+
+    const anonymousSite = await publish({ files: [page], review: true }, anonymous)
+    assert.deepEqual([anonymousSite.status, anonymousSite.reviewUrl], ['active', undefined])
+    assert.ok(anonymousSite.claimToken)
+  })
+
   test('read a review, answer its threads and learn the decision, in at most 2,000 tokens for 20 threads', async () => {
     const { slug, versionId } = await publish({ files: [page] })
     const preview = 'next'

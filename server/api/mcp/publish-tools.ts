@@ -12,6 +12,7 @@ import { formatLimit, formatUtc } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { describePublish } from '../../../protocol/publish-story.ts'
 import { hasContents } from '../../publish/archive/content.ts'
+import { callReview } from './review-tools.ts'
 import {
   type ApiClient,
   type Arguments,
@@ -95,13 +96,22 @@ export const PUBLISH_TOOLS: Tools = {
         ...metadataTexts,
         spaMode: metadataFields.spaMode,
         ...update,
+        review: bool('Returns a review link of your site or preview as reviewUrl'),
         versionId: text('In place of files: the version whose files you have uploaded'),
       },
     ),
     output: publishOutput,
     ...replaces('publish'),
     isAnonymous: true,
-    call: publishSite,
+    async call(api, args) {
+      const result: Partial<FinalizeResponse & { claimToken: string }> = await publishSite(api, args)
+      const { slug, status, preview, claimToken } = result
+      const isShown = status === 'active' && args.live !== false
+      if (args.review !== true || !isShown || claimToken !== undefined) return result
+      const subject = { slug, preview: preview?.name }
+      const { url: reviewUrl } = await callReview(api, 'createReviewLink', subject, { body: {} })
+      return { ...result, reviewUrl }
+    },
   },
   update_files: {
     title: 'Change files of a site',
@@ -130,7 +140,10 @@ export const PUBLISH_TOOLS: Tools = {
   },
 }
 
-async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {
+async function publishSite(
+  api: ApiClient,
+  { slug, versionId, review, ...fields }: Arguments,
+): Promise<object> {
   const { claimToken, live, allowSecrets } = fields
   if (versionId !== undefined)
     return toResult(await finalize(api, { slug, versionId, claimToken, live, allowSecrets }))
@@ -152,7 +165,7 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
   if (upload.bundle)
     return {
       ...published({ ...answer, status: 'pending', versionId: upload.versionId }),
-      uploads: describeUploads(answer, next),
+      uploads: describeUploads(answer, { ...next, review }),
     }
   return toResult({ ...answer, ...(await finalize(api, next)) })
 }

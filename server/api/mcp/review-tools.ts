@@ -71,7 +71,7 @@ async function changeThread(api: ApiClient, { thread: id, ...subject }: Argument
   return describe(await callReview(api, 'addToThread', { ...subject, id }, { body }))
 }
 
-function callReview<Id extends ReviewId>(
+export function callReview<Id extends ReviewId>(
   api: ApiClient,
   operation: Id,
   { slug, preview, id }: Arguments,
