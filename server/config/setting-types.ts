@@ -22,7 +22,7 @@ import { attempt } from '../lib/attempt.ts'
 import { findSecretProblem } from '../lib/tokens.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
-/** A smaller number probably lacks its unit: 3 meant 3 %. */
+/** Smaller numbers probably lack a unit. */
 const MIN_RESERVE_BYTES = 1e6
 const MAX_RESERVE_BYTES = 2 ** 44
 const MAX_RESERVE_PERCENT = 90

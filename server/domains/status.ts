@@ -2,6 +2,7 @@ import type { DomainCertificate } from '../../protocol/api/domains.schema.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Store, WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Domain } from '../store/tables/domains.ts'
+import { domainNoticeId } from '../store/tables/notices.ts'
 import type { KeptDomain } from '../store/tables/sites.ts'
 import type { CaaPolicy } from './caa.ts'
 import { RESERVATION_MS } from './schedule.ts'
@@ -28,7 +29,14 @@ export async function activate(
   context: { now: number; rival: Domain | undefined; certificates: DomainCertificates | undefined },
 ): Promise<void> {
   const { now, rival, certificates } = context
-  if (rival) await deactivate(tx, rival, startWaiting(now, lostMessage(row.domain)), certificates)
+  if (rival) {
+    const { domain, accountId, slug } = rival
+    const problem = lostMessage(domain)
+    await deactivate(tx, rival, startWaiting(now, problem), certificates)
+    const event = { kind: 'domain-fails', domain, slug, problem, servedUntil: null } as const
+    const id = domainNoticeId({ ...rival, failingSince: now })
+    await tx.notices.add({ id, accountId, event, createdAt: now })
+  }
   await tx.domains.update(row, change)
   await tx.rows.remove('held_domains', { domain: row.domain })
   await certificates?.request(tx, row.domain)

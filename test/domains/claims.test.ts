@@ -70,6 +70,20 @@ describe('a domain that two accounts add', needsDns, () => {
     )
     const lost = await fixture.record(owner, 'www.sold.test')
     assert.equal(lost.status, 'pending')
+    const notices = await fixture.store.read.notices.due(fixture.clock.now, 10)
+    assert.deepEqual(
+      notices.map(({ accountId, event }) => [accountId, event]),
+      [
+        [
+          owner.account.id,
+          {
+            ...{ kind: 'domain-fails', domain: 'www.sold.test', slug: owner.slug, servedUntil: null },
+            problem: lost.reason!.replace(/\.$/, ''),
+          },
+        ],
+      ],
+      'its account gets an email',
+    )
     assert.match(
       lost.reason!,
       /^Another account has verified www\.sold\.test, because your TXT record was missing/,

@@ -177,6 +177,25 @@ describe('emails about events', () => {
     assert.match(letter!.html, /moc\.knab +Bcc/)
   })
 
+  test('report that another account has verified a domain, unless it is active again', async () => {
+    const domain = { domain: 'lost.example.test', slug: 'a' }
+    const row = domainRow(domain.domain, { accountId, slug: 'a', status: 'pending' })
+    await operator.store.write('durable', {}, (tx) => tx.domains.insert(row))
+    const lost = {
+      kind: 'domain-fails',
+      ...domain,
+      problem: 'Another account has it',
+      servedUntil: null,
+    } as const
+    const [letter] = await notice(lost, domainNoticeId({ ...row, failingSince: 3 }))
+    assert.match(
+      letter!.text,
+      /lost\.example\.test no longer shows your site at .*\sAnother account has it\./s,
+    )
+    await operator.store.write('durable', {}, (tx) => tx.domains.update(row, { status: 'active' }))
+    assert.deepEqual(await notice(lost, domainNoticeId({ ...row, failingSince: 4 })), [])
+  })
+
   test('report that a domain works again only after they reported that it does not', async () => {
     const domain = { domain: 'www.example.test', slug: 'a' }
     const works = { kind: 'domain-works', ...domain, failingSince: 7 } as const

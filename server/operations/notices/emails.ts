@@ -96,8 +96,15 @@ const CONTENTS: { [Kind in NoticeEvent['kind']]: Describe<EventOf<Kind>> } = {
     return {
       subject: `${domain} no longer points to your site`,
       blocks: [
-        `The DNS records of ${domain} no longer point to your site at ${addresses.site(slug)}: ${problem}.`,
-        `Correct the records at your DNS provider by ${formatUtc(servedUntil)}. After that, ${domain} stops working until they are correct again.`,
+        ...(servedUntil === null
+          ? [
+              `${domain} no longer shows your site at ${addresses.site(slug)}. ${problem}.`,
+              `If the domain is yours, delete the TXT record of the other account at your DNS provider, and add yours again.`,
+            ]
+          : [
+              `The DNS records of ${domain} no longer point to your site at ${addresses.site(slug)}: ${problem}.`,
+              `Correct the records at your DNS provider by ${formatUtc(servedUntil)}. After that, ${domain} stops working until they are correct again.`,
+            ]),
         { label: 'Check the DNS records', url: `${addresses.base}/domains` },
       ],
     }

@@ -7,7 +7,8 @@ export type NoticeEvent =
   | { kind: 'site-deleted'; slug: string; title: string | null; at: number; keptUntil: number | null }
   /** Of the account that shares a site: the email goes to `to`. */
   | { kind: 'site-shared'; slug: string; ownerEmail: string; to: string }
-  | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number }
+  /** `servedUntil` is null when another account has the domain now. */
+  | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number | null }
   | { kind: 'domain-works'; domain: string; slug: string; failingSince: number }
   | { kind: 'certificate-fails'; domain: string; problem: string; notAfter: number | null }
   /** What an operator did; `reason` is null when it was undone. */
