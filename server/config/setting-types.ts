@@ -202,11 +202,9 @@ export function labels(description: string): SettingType<readonly string[]> {
 export function signUpPolicy(description: string): SettingType<SignUpPolicy> {
   const read = (given: string): SignUpPolicy => {
     if (given === 'open' || given === 'invitation' || given === 'closed') return { kind: given }
-    const domains = /^domains:(.+)$/
-      .exec(given)?.[1]
-      ?.split(',')
-      .map((one) => one.trim().toLowerCase())
-    if (domains?.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain)))
+    const [, listed = ''] = /^domains:(.+)$/.exec(given) ?? []
+    const domains = listed.split(',').map((one) => one.trim().toLowerCase())
+    if (domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain)))
       return { kind: 'domains', domains }
     throw new Error('it must be open, invitation, closed, or domains:example.com,example.org')
   }
@@ -313,24 +311,23 @@ export function sender(description: string): SettingType<string> {
 }
 
 export function address(description: string, schemes: string[], defaultValue = ''): SettingType<string> {
-  const { read } = secretAddress(description, schemes)
-  return define(defaultValue, description, (given) => {
-    const { username, password } = new URL(read(given))
-    if (username || password) throw new Error('it must not have a user or a password')
-    return given
+  const { secret: _, ...setting } = parsed(description, (given) => {
+    const { username, password } = readUrl(given, schemes)
+    if (username || password) throw new Error('must not have a user or a password')
   })
+  return { ...setting, defaultValue }
 }
 
 /** Never shown: it may have a user and a password. */
 export function secretAddress(description: string, schemes: string[]): SettingType<string> {
-  const setting = define('', description, (given) => {
-    const hasScheme = schemes.some((scheme) => given.toLowerCase().startsWith(`${scheme}//`))
-    if (hasScheme && URL.parse(given)?.hostname) return given
-    throw new Error(
-      `it must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-    )
-  })
-  return { ...setting, secret: true }
+  return parsed(description, (given) => readUrl(given, schemes))
+}
+
+function readUrl(given: string, schemes: string[]): URL {
+  const url = URL.parse(given)
+  const beginnings = schemes.map((scheme) => `${scheme}//`)
+  if (url?.hostname && beginnings.some((one) => given.toLowerCase().startsWith(one))) return url
+  throw new Error(`must be a URL that begins with ${beginnings.join(' or ')}`)
 }
 
 export function hostName(defaultValue: string, description: string): SettingType<string> {

@@ -31,7 +31,7 @@ export async function activate(
   const { now, rival, certificates } = context
   if (rival) {
     const { domain, accountId, slug } = rival
-    const problem = lostMessage(domain)
+    const problem = `Another account has verified ${domain}, because your TXT record was missing`
     await deactivate(tx, rival, startWaiting(now, problem), certificates)
     const event = { kind: 'domain-fails', domain, slug, problem, servedUntil: null } as const
     const id = domainNoticeId({ ...rival, failingSince: now })
@@ -135,10 +135,6 @@ async function invalidateCaches(
   await tx.notifyChanged(domain)
   const other = primaryDomain ?? (await tx.domains.secondary(accountId, domain))?.domain
   if (other) await tx.notifyChanged(other)
-}
-
-function lostMessage(domain: string): string {
-  return `Another account has verified ${domain}, because your TXT record was missing`
 }
 
 /** Durable, also about the domains of sites, whose certificates depend on them; repeated if others were added. */

@@ -25,12 +25,6 @@ export type ServedVersion = EntityOf<typeof servedVersion>
 export type VersionReference = { id: string } | { previewName: string }
 
 /** What of a site is requested: the former files that end after `now`, its live version, another one. */
-interface RequestedVersions {
-  now: number
-  withLive: boolean
-  version?: VersionReference
-}
-
 export interface ServedSite {
   site: Site
   /** Of the site or of its owner; null when neither is suspended. */
@@ -63,7 +57,7 @@ type SiteWithVersions = Schema['sites'] & {
 export class ServingQueries extends QueryGroup {
   async findSite(
     slug: string,
-    { now, withLive, version }: RequestedVersions,
+    { now, withLive, version }: { now: number; withLive: boolean; version?: VersionReference },
   ): Promise<ServedSite | undefined> {
     const previewName = version && 'previewName' in version ? version.previewName : ''
     const { rows } = await sql<SiteWithVersions>`
