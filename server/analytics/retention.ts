@@ -1,4 +1,3 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { listPages } from '../lib/list-pages.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
@@ -46,22 +45,20 @@ export async function truncateVisits(options: VisitSweepParts): Promise<number> 
 
 async function truncateDay({ store }: VisitSweepParts, day: number): Promise<number> {
   let folded = 0
-  for await (const slugs of listPages((after) => store.read.visits.visitedOn(day, after, SITES_PER_QUERY))) {
-    for (const slug of await store.read.visits.sitesOverNameLimit(slugs, day, MAX_NAMES_PER_PAST_DAY))
+  const { visits } = store.read
+  for await (const slugs of listPages('', (after) => visits.visitedOn(day, after, SITES_PER_QUERY)))
+    for (const slug of await visits.sitesOverNameLimit(slugs, day, MAX_NAMES_PER_PAST_DAY))
       folded += await store.write('relaxed', INDEPENDENT, (tx) =>
         tx.visits.truncateNames(slug, day, MAX_NAMES_PER_PAST_DAY),
       )
-    await turnOfTheLoop()
-  }
   return folded
 }
 
 async function deleteVisitsOfDeletedSites({ store }: VisitSweepParts): Promise<number> {
   let dropped = 0
-  for await (const slugs of listPages((after) => store.read.visits.sitesWithVisits(after, SITES_PER_QUERY))) {
-    for (const slug of await store.read.visits.deletedAmong(slugs))
+  const { visits } = store.read
+  for await (const slugs of listPages('', (after) => visits.sitesWithVisits(after, SITES_PER_QUERY)))
+    for (const slug of await visits.deletedAmong(slugs))
       dropped += await deleteInSteps(store, (tx) => tx.visits.deleteSite(slug))
-    await turnOfTheLoop()
-  }
   return dropped
 }

@@ -41,7 +41,7 @@ export async function reencryptKeys(options: ReencryptOptions): Promise<Reencryp
   const { read } = options.store
   for (const directory of await read.acme.directories())
     replaced.push(await reencryptAccount(options, directory))
-  for await (const names of listPages((after) => read.certificates.names(after, NAMES_PER_READ)))
+  for await (const names of listPages('', (after) => read.certificates.names(after, NAMES_PER_READ)))
     for (const name of names) replaced.push(...(await reencryptCertificate(options, name)))
   return {
     encrypted: replaced.filter((key) => typeof key === 'string').length,

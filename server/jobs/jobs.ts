@@ -273,10 +273,12 @@ async function deleteAbandoned(parts: SweepParts): Promise<number> {
 }
 
 async function pruneVersions({ versions, store }: SweepParts, { since }: SweepScope): Promise<number> {
-  return processEach(
-    listDue((limit) => versions.findPrunable(since, limit)),
-    (slug) => versions.prune(slug, store),
-  )
+  return processEach(listPrunable(versions, since), (slug) => versions.prune(slug, store))
+}
+
+async function* listPrunable(versions: Versions, since: number): AsyncGenerator<string> {
+  yield* versions.listCrowded(since)
+  yield* listDue((limit) => versions.findOutdated(limit))
 }
 
 /** An upload may be recorded while its version is finalized or deleted. */

@@ -8,6 +8,7 @@ import { processEach } from './process-each.ts'
 type HeldSites = Parameters<Store['read']['sites']['listHeld']>[0]
 
 const HOLDERS_PER_PAGE = 100
+const SITES_PER_PAGE = 2000
 
 /** A holder that publishes all the time is counted at the next run. */
 const MAX_ATTEMPTS = 3
@@ -28,14 +29,14 @@ export async function recountUsage({ store, log }: { store: Store; log: Log }): 
 
 /** All anonymous sites last: they are the sum of their networks. */
 async function* listHolders(store: Store): AsyncGenerator<string> {
-  for await (const ids of listPages((after) => store.read.accounts.ids(after, HOLDERS_PER_PAGE)))
+  for await (const ids of listPages('', (after) => store.read.accounts.ids(after, HOLDERS_PER_PAGE)))
     yield* ids.map(accountHolder)
   for await (const networks of listNetworks(store)) yield* networks
   yield ANONYMOUS
 }
 
 function listNetworks(store: Store): AsyncGenerator<string[]> {
-  return listPages((after) => store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE))
+  return listPages(networkHolder(''), (after) => store.read.usage.listNetworks(after, HOLDERS_PER_PAGE))
 }
 
 /** Undefined for all anonymous sites. */
@@ -64,11 +65,17 @@ async function correct(store: Store, holder: string): Promise<Holding | undefine
 
 /** Undefined when there are other sites after they were summed. */
 async function compareSites(store: Store, which: HeldSites, counted: Holding): Promise<Holding | undefined> {
-  const { sites } = store.read
-  const slugs = await sites.listHeld(which)
+  const slugs = await listHeld(store, which)
   const bytes = await sumBytes(store, slugs, which)
-  const isStable = `${await sites.listHeld(which)}` === `${slugs}`
+  const isStable = `${await listHeld(store, which)}` === `${slugs}`
   return isStable ? { bytes: counted.bytes - bytes, sites: counted.sites - slugs.length } : undefined
+}
+
+async function listHeld({ read }: Store, which: HeldSites): Promise<string[]> {
+  const pages = listPages({ at: 0, slug: '' }, (after) =>
+    read.sites.listHeld(which, { after, limit: SITES_PER_PAGE }),
+  )
+  return (await Array.fromAsync(pages)).flat().map(({ slug }) => slug)
 }
 
 /** Contents that several sites of an owner have count for the first of these sites. */

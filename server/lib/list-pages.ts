@@ -1,11 +1,16 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { invalidField } from './errors.ts'
 
-/** The pages of an ordered list: `read` returns some of the items after the one that it is given. */
-export async function* listPages(read: (after: string) => Promise<string[]>): AsyncGenerator<string[]> {
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page: string[] = await read(after)
+/** The pages of an ordered list: `read` returns some of the items after the one that it is given. Other work runs in between. */
+export async function* listPages<Item>(
+  start: Item,
+  read: (after: Item) => Promise<Item[]>,
+): AsyncGenerator<Item[]> {
+  for (let after: Item | undefined = start; after !== undefined; ) {
+    const page: Item[] = await read(after)
     after = page.at(-1)
     if (after !== undefined) yield page
+    await turnOfTheLoop()
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { HEAD_FIELDS } from '../../protocol/api/publish.ts'
 import type {
   ClaimPreview,
@@ -31,6 +32,7 @@ import { decodeCursor, type PageRequest, toPage } from '../lib/list-pages.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
+import type { OwnerPage } from '../store/queries/sites.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
@@ -59,6 +61,9 @@ type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'plans' | 'quota
   /** In seconds; with 0 there is no trash. */
   trashLifetime: number
 }
+
+/** That a statement of a search reads: up to 15 ms of SQLite with many words. */
+const SITES_PER_SEARCH = 500
 
 interface ListOptions extends PageRequest {
   q?: string | undefined
@@ -92,7 +97,7 @@ export class Sites extends Component<SitesParts> {
     const after = decodeCursor(cursor, 'at', 'slug')
     const words = q?.split(/\s+/).filter((word) => word !== '')
     const which = deleted ? { trash: true } : { sharedWith: account.email }
-    const rows = await read.sites.byOwner(account.id, { limit: limit + 1, after, words, ...which })
+    const rows = await this.#find(account.id, { limit: limit + 1, after, words, ...which })
     const position = ({ deletedAt, createdAt, slug }: Site) => [deletedAt ?? createdAt, slug] as const
     const { rows: page, nextCursor } = toPage(rows, { limit, show: (row) => row, position })
     const memberships = await describeMemberships(read, account, page)
@@ -101,6 +106,20 @@ export class Sites extends Component<SitesParts> {
       publishes: summaries.map((summary, index) => ({ ...summary, ...memberships[index]! })),
       nextCursor,
       ...describeSuspension(account),
+    }
+  }
+
+  /** With words in several statements: one that reads all sites would hold the event loop, or exceed its deadline. */
+  async #find(ownerId: string, { limit, after, ...which }: OwnerPage): Promise<Site[]> {
+    const { sites } = this.parts.store.read
+    if (!which.words?.length) return sites.byOwner(ownerId, { limit, after, ...which })
+    const found: Site[] = []
+    for (let [from, until] = [after, after]; ; from = until) {
+      until = await sites.findPageEnd(ownerId, { limit: SITES_PER_SEARCH, after: from, ...which })
+      const page = { limit: limit - found.length, after: from, until, ...which }
+      found.push(...(await sites.byOwner(ownerId, page)))
+      if (until === undefined || found.length === limit) return found
+      await turnOfTheLoop()
     }
   }
 

@@ -22,6 +22,7 @@ import { DEFAULT_PLAN, type Plan, type Plans } from '../accounts/plans.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
+import { listPages } from '../lib/list-pages.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { KeptVersions } from '../store/queries/versions.ts'
@@ -44,6 +45,8 @@ import {
   takeForWrite,
 } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
+
+const SITES_PER_PAGE = 500
 
 type VersionsParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans'> & {
   blobs: BlobReader
@@ -206,18 +209,26 @@ export class Versions extends Component<VersionsParts> {
     return create(files, (file) => this.#openBlob(file), this.parts.clock())
   }
 
-  /** Of those changed since then, and all with drafts that are too old or previews that have ended. */
-  async findPrunable(since: number, limit: number): Promise<string[]> {
+  /** Sites that may have too many versions: of those that have changed since then. */
+  async *listCrowded(since: number): AsyncGenerator<string> {
+    const { store, plans, clock } = this.parts
+    const { sites, versions } = store.read
+    const started = clock()
+    const first = { at: since, slug: '' }
+    for await (const page of listPages(first, (after) => sites.listChanged(after, SITES_PER_PAGE))) {
+      // Those that change all the time would never end.
+      if (page[0]!.at > started) return
+      const slugs = page.map(({ slug }) => slug)
+      for (const kept of listKept(plans)) yield* await versions.overVersionLimit(kept, slugs)
+    }
+  }
+
+  /** Sites with drafts that are too old, or previews that have ended. */
+  async findOutdated(limit: number): Promise<string[]> {
     const { versions } = this.parts.store.read
     const now = this.parts.clock()
-    const crowded: string[] = []
-    for (const kept of listKept(this.parts.plans))
-      crowded.push(...(await versions.overVersionLimit(kept, since, limit)))
-    return [
-      ...crowded,
-      ...(await versions.withOldDrafts(now - this.draftLifetimeSeconds * 1000, limit)),
-      ...(await versions.withEndedPreviews(now, limit)),
-    ]
+    const drafts = await versions.withOldDrafts(now - this.draftLifetimeSeconds * 1000, limit)
+    return [...drafts, ...(await versions.withEndedPreviews(now, limit))]
   }
 
   /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SiteDetails, SiteSummary } from '../../protocol/api/sites.schema.ts'
+import { siteRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, startApi, toTarget } from './api.ts'
 import { toManifest } from './content.ts'
@@ -130,6 +131,14 @@ describe('the list of sites', () => {
     await client.setMetadata(slugs.Back!, { title: 'Back' })
     assert.deepEqual(await find(slugs.Back!.slice(0, 9).toUpperCase()), ['Back'])
     assert.deepEqual(await find("' or 1=1 --"), [])
+    // A search reads 500 sites at a time.
+    const { store } = await api.operator()
+    const { id } = (await store.read.accounts.byEmail(account.email))!
+    await store.write('durable', {}, async (tx) => {
+      for (let number = 0; number < 1100; number++)
+        await tx.sites.insert(siteRow(`search-${number}`, { ownerId: id, createdAt: api.clock.now + number }))
+    })
+    assert.deepEqual(await find('bread'), ['Rye_bread'])
     const first = await client.list({ q: 'rye', limit: 1 })
     const second = await client.list({ q: 'rye', limit: 1, cursor: first.nextCursor! })
     assert.deepEqual([second.publishes[0]!.title, second.nextCursor], ['100% Rye', null])

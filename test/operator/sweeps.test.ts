@@ -105,6 +105,25 @@ for (const [name, rows] of Object.entries(failingDeletions)) {
   })
 }
 
+test('sweeps of all sites continue over thousands of sites', async () => {
+  await using folder = await emptyFolder(300 * DAY_MS)
+  const { store } = folder
+  await store.write('durable', {}, async (tx) => {
+    await tx.rows.insert('accounts', accountRow('ann'))
+    for (let number = 0; number < 2100; number++) {
+      const slug = `site-${number}`
+      await tx.sites.insert(siteRow(slug, { ownerId: 'ann', updatedAt: number, createdAt: number }))
+    }
+    for (let version = 0; version < 12; version++) {
+      const published = versionRow(`v${version}`, 'site-2099', { publishedAt: version, lastLiveAt: version })
+      await tx.rows.insert('versions', { ...published, contentHash: `${version}` })
+    }
+    await tx.usage.add('account:ann', { bytes: 0, sites: 2100 })
+  })
+  assert.equal(await folder.sweep('usage'), 0)
+  assert.equal(await folder.sweep('old-versions'), 2)
+})
+
 for (const [name, rows, claimTokenHash] of [
   ['expired-sites', { expiresAt: 1000 }, 'a token'],
   ['trash', failingDeletions.trash.site, null],

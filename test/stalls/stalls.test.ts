@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TYPE } from '../../packages/http-server/http2/frame.ts'
@@ -8,6 +10,8 @@ import type { OperationId } from '../../protocol/api/paths.ts'
 import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
+import { sweeps } from '../../server/jobs/jobs.ts'
+import { runByHand } from '../../server/jobs/scheduler.ts'
 import { ChangeWaits } from '../../server/lib/change-waits.ts'
 import { hashPassword, verifyPassword } from '../../server/sites/password.ts'
 import { zip } from '../archive/zip-file.ts'
@@ -15,7 +19,7 @@ import { CALLS } from '../calls.ts'
 import { getResponse, header, NOW, toSite, toStoredFile } from '../edge/responses.ts'
 import { Http2Fixture } from '../http2/http2-fixture.ts'
 import { frame, getFields, headerBlock } from '../http2/raw-client.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
+import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { HOSTILE_QUERIES, HOSTILE_REQUESTS, type HostileRequest } from './hostile-requests.ts'
 import { HOSTILE_SITES } from './hostile-sites.ts'
 import { calibrate, StallMeter } from './stall-meter.ts'
@@ -30,6 +34,9 @@ const LONG_NAMES = [
 ] as const
 
 const PUBLISHED_OR_REFUSED = /^HTTP\/1.1 (201|400|413|422) /
+
+/** Words that the titles of sites contain. */
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
 /** The first runs include compilation, and others other load; a real stall occurs in every run. */
 const MAX_TRIES = 20
@@ -218,6 +225,31 @@ test('a change lets at most 50 waiting requests check in one turn of the event l
   await Promise.all(waiting)
   const turns = [...Map.groupBy(checked, (one) => one).values()]
   assert.deepEqual(new Set(turns.map(({ length }) => length)), new Set([50]))
+})
+
+describe('no account of 40,000 sites holds the event loop for more than 50 ms', () => {
+  before(() => {
+    using database = new DatabaseSync(join(running.data, 'slipway.db'))
+    const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 40000)'
+    database.exec(`begin;
+      insert into versions (id, slug, state, file_count, total_bytes, created_at, published_at, metadata, is_encoded, title, live_reload, files)
+        ${numbers} select 'many ' || i, 'many-' || i, 'ready', 1, 1, i, i, '{}', 1, '${LETTERS}', 0, '{"hash":[],"path":[],"size":[],"contentType":[]}' from n;
+      insert into sites (slug, owner_id, live_version_id, is_finalized, created_at, updated_at, visits_key)
+        ${numbers} select 'many-' || i, (select id from accounts limit 1), 'many ' || i, 1, i, i, 'many-' || i from n;
+      commit`)
+  })
+
+  test('in a search', async () => {
+    const path = `/api/v1/publishes?q=${[...LETTERS, '!'].join('+')}`
+    const search = serialized({ path, headers: bearer() })
+    await assertNoStall(async () => assert.match(await exchange(search), /"publishes":\[\]/))
+  })
+
+  test('in a sweep of all versions', async () => {
+    await using operator = await openOperator(running, {})
+    const sweep = sweeps.find(({ name }) => name === 'old-versions')!
+    await assertNoStall(() => runByHand(sweep, operator))
+  })
 })
 
 /** Runs the work, and the work that it returns, until one of the tries stays within the limit. */

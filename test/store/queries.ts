@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import type { OwnerPage } from '../../server/store/queries/sites.ts'
 import type { KeptVersions } from '../../server/store/queries/versions.ts'
+import { BEING_DELETED } from '../../server/store/tables/sites.ts'
 import { recordsOf } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, blob, siteRow, storedBlob, versionRow } from './rows.ts'
 
 const ALL_PLANS = { except: [] }
+
+const FIRST_SITE = { at: 0, slug: '' }
 
 /** Promises of queries that do more than return a row. */
 export function storeQueries(promises: Promises): void {
@@ -175,10 +179,9 @@ function sweepQueries(promises: Promises): void {
       assert.deepEqual(await sites.due('overdue', 9, 9), [])
       assert.deepEqual(await sites.due('overdue', 20, 9), ['sooner', 'later'])
       assert.deepEqual(await versions.withOldDrafts(1e15, 9), [])
-      assert.deepEqual(
-        await versions.overVersionLimit({ versions: 0, drafts: 0, plans: ALL_PLANS }, 0, 9),
-        [],
-      )
+      const none = { versions: 0, drafts: 0, plans: ALL_PLANS }
+      assert.deepEqual(await versions.overVersionLimit(none, ['later', 'sooner']), [])
+      assert.deepEqual(await slugs(sites.listChanged(FIRST_SITE, 9)), ['own', 'shared'])
       assert.deepEqual(await visits.deletedAmong(['later', 'shared', 'none']), ['none'])
       assert.deepEqual(await collaborators.bySite('shared'), [
         { slug: 'shared', email: 'a@example.com', addedAt: 1 },
@@ -189,22 +192,90 @@ function sweepQueries(promises: Promises): void {
   )
 
   promises(
-    'sites with more versions or drafts than are kept are found, if they changed since',
+    'a search reads a part of the sites of an owner and of shared ones, whatever it finds',
     async (open) => {
       const { read, write } = await open()
       await write('durable', {}, async (tx) => {
-        for (const slug of ['live', 'drafts']) await tx.sites.insert(siteRow(slug))
-        for (const id of ['v1', 'v2', 'v3'])
-          await tx.rows.insert('versions', versionRow(id, 'live', { publishedAt: 1 }))
-        for (const id of ['v4', 'v5']) await tx.rows.insert('versions', versionRow(id, 'drafts'))
-        await tx.rows.insert('versions', versionRow('v6', 'drafts', { state: 'pending' }))
+        for (const [number, slug] of ['one', 'two', 'three', 'four', 'five'].entries()) {
+          const title = number % 2 ? 'Cakes' : 'Bread'
+          await tx.sites.insert(siteRow(slug, { ownerId: 'ann', title, createdAt: 1000 + number }))
+          const trashed = { deletedAt: 1000 - number, keptUntil: 2000 }
+          await tx.sites.insert(siteRow(`old-${slug}`, { ownerId: 'ann', title, ...trashed }))
+        }
+        await tx.sites.insert(siteRow('shared', { ownerId: 'bob', title: 'Bread', createdAt: 1001 }))
+        await tx.collaborators.add({ slug: 'shared', email: 'ann@example.com', addedAt: 1 })
       })
-      const over = (versions: number, drafts: number, since = 0) =>
-        read.versions.overVersionLimit({ versions, drafts, plans: ALL_PLANS }, since, 10)
-      assert.deepEqual([await over(2, 9), await over(2, 9, 1001)], [['live'], []])
-      assert.deepEqual([await over(3, 1), await over(3, 2)], [['drafts'], []])
+      const find = async (part: Partial<OwnerPage>) =>
+        pluck(await read.sites.byOwner('ann', { limit: 9, words: ['bread'], ...part }), 'slug')
+      const sharedWith = 'ann@example.com'
+      const until = await read.sites.findPageEnd('ann', { limit: 2 })
+      assert.deepEqual(until, { at: 1003, slug: 'four' })
+      assert.deepEqual(await find({ until, sharedWith }), ['five'])
+      assert.deepEqual(await find({ after: until, sharedWith }), ['three', 'shared', 'one'])
+      assert.deepEqual(await read.sites.findPageEnd('ann', { limit: 3, after: until }), {
+        at: 1000,
+        slug: 'one',
+      })
+      assert.equal(await read.sites.findPageEnd('ann', { limit: 4, after: until }), undefined)
+      const inTrash = await read.sites.findPageEnd('ann', { limit: 2, trash: true })
+      assert.deepEqual(inTrash, { at: 999, slug: 'old-two' })
+      assert.deepEqual(await find({ trash: true, until: inTrash }), ['old-one'])
+      assert.deepEqual(await find({ trash: true, after: inTrash }), ['old-three', 'old-five'])
     },
   )
+
+  promises(
+    'what an owner or a network holds is listed in pages, without what it has deleted',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', {}, async (tx) => {
+        for (const holder of [{ ownerId: 'ann' }, { network: 'home' }]) {
+          const [name] = Object.values(holder)
+          for (const [number, createdAt] of [1, 1, 2].entries())
+            await tx.sites.insert(siteRow(`${name}-${number}`, { ...holder, createdAt }))
+          const deleted = { createdAt: 1, deletedAt: 1 }
+          await tx.sites.insert(siteRow(`${name}-deleted`, { ...holder, ...deleted }))
+          await tx.sites.insert(siteRow(`${name}-large`, { ...holder, ...deleted, keptUntil: BEING_DELETED }))
+        }
+      })
+      for (const holder of [{ ownerId: 'ann' }, { network: 'home' }]) {
+        const [name] = Object.values(holder)
+        const first = await read.sites.listHeld(holder, { after: FIRST_SITE, limit: 2 })
+        const rest = await read.sites.listHeld(holder, { after: first.at(-1)!, limit: 9 })
+        assert.deepEqual(pluck(first, 'slug'), [`${name}-0`, `${name}-1`])
+        assert.deepEqual(pluck(rest, 'slug'), [`${name}-large`, `${name}-2`])
+      }
+    },
+  )
+
+  promises(
+    'sites that have changed are listed in pages, the one that changed last at the end',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', {}, async (tx) => {
+        for (const [slug, updatedAt] of Object.entries({ a: 3, b: 2, c: 1, d: 2 }))
+          await tx.sites.insert(siteRow(slug, { updatedAt }))
+      })
+      const first = await read.sites.listChanged({ at: 2, slug: '' }, 2)
+      const rest = await read.sites.listChanged(first.at(-1)!, 9)
+      assert.deepEqual([pluck(first, 'slug'), pluck(rest, 'slug')], [['b', 'd'], ['a']])
+    },
+  )
+
+  promises('sites with more versions or drafts than are kept are found', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      for (const slug of ['live', 'drafts']) await tx.sites.insert(siteRow(slug))
+      for (const id of ['v1', 'v2', 'v3'])
+        await tx.rows.insert('versions', versionRow(id, 'live', { publishedAt: 1 }))
+      for (const id of ['v4', 'v5']) await tx.rows.insert('versions', versionRow(id, 'drafts'))
+      await tx.rows.insert('versions', versionRow('v6', 'drafts', { state: 'pending' }))
+    })
+    const over = (versions: number, drafts: number, slugs = ['live', 'drafts']) =>
+      read.versions.overVersionLimit({ versions, drafts, plans: ALL_PLANS }, slugs)
+    assert.deepEqual([await over(2, 9), await over(2, 9, ['drafts'])], [['live'], []])
+    assert.deepEqual([await over(3, 1), await over(3, 2)], [['drafts'], []])
+  })
 
   promises('sites with too many versions are found by the plans of their owners', async (open) => {
     const { read, write } = await open()
@@ -220,7 +291,7 @@ function sweepQueries(promises: Promises): void {
       }
     })
     const over = (plans: KeptVersions['plans']) =>
-      read.versions.overVersionLimit({ versions: 0, drafts: 9, plans }, 0, 9)
+      read.versions.overVersionLimit({ versions: 0, drafts: 9, plans }, ['of-free', 'of-team', 'anonymous'])
     assert.deepEqual(await over({ only: ['team'] }), ['of-team'])
     assert.deepEqual((await over({ except: ['team'] })).sort(), ['anonymous', 'of-free'])
   })

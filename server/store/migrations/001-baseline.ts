@@ -196,7 +196,7 @@ const SITES = `
   create index sites_by_owner on sites (owner_id, created_at, slug) where owner_id is not null;
   create index sites_by_expiry on sites (expires_at) where deleted_at is null and expires_at is not null;
   create index sites_never_finalized on sites (created_at) where deleted_at is null and is_finalized = 0;
-  create index sites_by_change on sites (updated_at);
+  create index sites_by_change on sites (updated_at, slug);
   create index sites_by_visits_key on sites (visits_key) where visits_key <> slug;
   create index sites_renamed on sites (renamed_to) where renamed_to is not null;
   create index sites_kept on sites (kept_until) where kept_until is not null;
@@ -206,7 +206,7 @@ const SITES = `
   create index sites_present on sites (slug) where deleted_at is null;
   create index sites_by_age on sites (created_at, slug) where deleted_at is null;
   create index sites_suspended on sites (created_at, slug) where suspension is not null;
-  create index sites_by_network on sites (network) where network is not null;
+  create index sites_by_network on sites (network, created_at, slug) where network is not null;
 
   create table collaborators (
     slug text not null,

@@ -25,10 +25,16 @@ const ENDS = { expired: 'expires_at', overdue: 'kept_until', abandoned: 'created
  */
 export type SiteEnd = keyof typeof ENDS
 
-interface OwnerPage {
+interface SitePosition {
+  at: number
+  slug: string
+}
+
+export interface OwnerPage {
   limit: number
-  /** A site, and its creation; in the trash, its deletion. */
-  after?: { at: number; slug: string } | undefined
+  /** Sorted by creation; in the trash, by deletion. */
+  after?: SitePosition | undefined
+  until?: SitePosition | undefined
   /** Also lists the sites with this collaborator. */
   sharedWith?: string | undefined
   /** Lists the sites in the trash, the last deleted one first. */
@@ -118,6 +124,14 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
     return [...own, ...shared].sort(newestFirst).slice(0, page.limit)
   }
 
+  /** The last one of the next `limit` sites of an owner, with any words; undefined when fewer follow. */
+  async findPageEnd(ownerId: string, page: OwnerPage): Promise<SitePosition | undefined> {
+    const { after, trash, limit } = page
+    const next = this.#page({ after, trash, limit: 1 }).where('owner_id', '=', ownerId)
+    const last = await next.offset(limit - 1).executeTakeFirst()
+    return last && { at: last.deleted_at ?? last.created_at, slug: last.slug }
+  }
+
   /** The bytes of live versions; of an owner of many sites as of their last count, in `figures`. */
   async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
     const own = { ownerId, deletedAt: null }
@@ -135,13 +149,22 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
     return { sites, totalBytes }
   }
 
-  /** Slugs of the sites that an owner, or a network without an account, holds, in order; with deleted ones that have versions. */
-  listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]> {
-    if ('network' in holder) return this.table.pluck('slug', { network: holder.network }, 'slug')
-    const isKept = sql<boolean>`(deleted_at is null or kept_until is not null)`
-    return this.table.pluck('slug', (all) =>
-      all.where('owner_id', '=', holder.ownerId).where(isKept).orderBy('slug'),
-    )
+  /** The next sites that an owner, or a network without an account, holds, by creation; with deleted ones that have versions. */
+  listHeld(
+    holder: { ownerId: string } | { network: string },
+    { after, limit }: { after: SitePosition; limit: number },
+  ): Promise<SitePosition[]> {
+    const [column, value] =
+      'network' in holder ? (['network', holder.network] as const) : (['owner_id', holder.ownerId] as const)
+    return this.#listAfter('created_at', after, limit)
+      .where(column, '=', value)
+      .where(sql<boolean>`(deleted_at is null or kept_until is not null)`)
+      .execute()
+  }
+
+  /** The next sites that are not deleted, by their last change. */
+  listChanged(after: SitePosition, limit: number): Promise<SitePosition[]> {
+    return this.#listAfter('updated_at', after, limit).where('deleted_at', 'is', null).execute()
   }
 
   /** Slugs of the first of these sites of an owner. */
@@ -180,7 +203,17 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
     return sql`coalesce(${parse('sites.suspension')}, ${before}) <= ${before} and coalesce(${owner}, ${before}) <= ${before}`
   }
 
-  #page({ limit, after, trash = false, words = [] }: OwnerPage) {
+  #listAfter(time: 'created_at' | 'updated_at', { at, slug }: SitePosition, limit: number) {
+    return this.db
+      .selectFrom('sites')
+      .select([`${time} as at`, 'slug'])
+      .where((e) => e(e.refTuple(time, 'slug'), '>', e.tuple(at, slug)))
+      .orderBy(time)
+      .orderBy('slug')
+      .limit(limit)
+  }
+
+  #page({ limit, after, until, trash = false, words = [] }: OwnerPage) {
     const time = trash ? 'sites.deleted_at' : 'sites.created_at'
     let query = this.db
       .selectFrom('sites')
@@ -200,9 +233,10 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
       )
     }
     // By rows, which is a range of an index.
-    return after
-      ? query.where((e) => e(e.refTuple(time, 'sites.slug'), '<', e.tuple(after.at, after.slug)))
-      : query
+    for (const [order, bound] of [['<', after] as const, ['>=', until] as const])
+      if (bound)
+        query = query.where((e) => e(e.refTuple(time, 'sites.slug'), order, e.tuple(bound.at, bound.slug)))
+    return query
   }
 }
 

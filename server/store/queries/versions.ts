@@ -235,12 +235,12 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
     )
   }
 
-  /** Sites with more versions that were live, or more drafts, than are kept. Of previews, only a live one counts. */
-  async overVersionLimit(kept: KeptVersions, since: number, limit: number): Promise<string[]> {
+  /** Those of these sites with more versions that were live, or more drafts, than are kept. Of previews, only a live one counts. */
+  async overVersionLimit(kept: KeptVersions, slugs: readonly string[]): Promise<string[]> {
     const rows = await this.#ofPlans(kept.plans)
       .innerJoin('versions', 'versions.slug', 'sites.slug')
       .select('sites.slug')
-      .where('sites.updated_at', '>=', since)
+      .where('sites.slug', 'in', slugs)
       .where('deleted_at', 'is', null)
       .where('versions.state', '=', 'ready')
       .where((e) => e.or([e('preview_name', 'is', null), e('versions.id', '=', e.ref('live_version_id'))]))
@@ -249,7 +249,6 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
         const live = fn.count('versions.published_at')
         return or([eb(live, '>', kept.versions), eb(eb(fn.countAll(), '-', live), '>', kept.drafts)])
       })
-      .limit(limit)
       .execute()
     return rows.map((row) => row.slug)
   }
@@ -364,7 +363,7 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
     return objects
   }
 
-  /** Sites whose owners have these plans; each owner is looked up, because few sites have changed. */
+  /** Sites whose owners have these plans; each owner is looked up, because few sites are asked for. */
   #ofPlans(plans: KeptVersions['plans']) {
     const sites = this.db.selectFrom('sites')
     const plan = sql<string>`coalesce((select plan from accounts where accounts.id = sites.owner_id), '')`
