@@ -6,7 +6,7 @@ import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Queries } from '../store/queries.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import type { Durability, Store, WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import {
   emptyVersion,
@@ -122,23 +122,34 @@ export async function deleteVersions(
   await releaseHolding(tx, site, { bytes, sites: 0 })
 }
 
-/** Durable, with the lock of its site, which may have been renamed; nothing when it is not pending any more. */
+/** With the lock of the site of a version, which may have been renamed since. Of a deleted version, `work` gets undefined. */
+export async function writeOfVersion<T>(
+  store: Store,
+  durability: Durability,
+  { id, slug }: Pick<Version, 'id' | 'slug'>,
+  work: (tx: WriteTransaction, version: Version | undefined) => Promise<T>,
+): Promise<T> {
+  for (let site = slug; ; ) {
+    const outcome = await store.write(durability, { site }, async (tx) => {
+      const version = await tx.versions.find(id)
+      return version && version.slug !== site ? { site: version.slug } : { result: await work(tx, version) }
+    })
+    if ('result' in outcome) return outcome.result
+    site = outcome.site
+  }
+}
+
+/** Durable, with the lock of its site; nothing when it is not pending any more. */
 export async function writeWithPending(
   store: Store,
   id: string,
   work: (tx: WriteTransaction, slug: string) => Promise<void>,
 ): Promise<void> {
-  let slug = (await store.read.versions.header(id))?.slug
-  while (slug !== undefined) {
-    const site = slug
-    slug = await store.write('durable', { site }, async (tx) => {
-      const version = await tx.versions.header(id)
-      if (version?.state !== 'pending') return undefined
-      if (version.slug !== site) return version.slug
-      await work(tx, site)
-      return undefined
-    })
-  }
+  const found = await store.read.versions.header(id)
+  if (!found) return
+  await writeOfVersion(store, 'durable', found, async (tx, version) => {
+    if (version?.state === 'pending') await work(tx, version.slug)
+  })
 }
 
 /** The version with this id, which `version` replaced; the one that went live before it where that is not kept. */

@@ -256,6 +256,22 @@ test('listeners of a site are notified once, when the encodings of a version are
   assert.deepEqual(notified.toSorted(), [['a-site'], ['other-site']])
 })
 
+test('listeners of a site that is renamed during the work are notified of its new name', async (t) => {
+  const fixture = await createFixture(t)
+  const { store, blobs } = fixture
+  const id = await fixture.version(PAGE)
+  const notified: (readonly string[] | undefined)[] = []
+  store.onChange((slugs) => void notified.push(slugs))
+  const encodings = fixture.encodings({
+    async putTogether(contents) {
+      await store.write('relaxed', {}, (tx) => tx.sites.rename('a-site', 'new-name', fixture.clock.now))
+      return blobs.putTogether(contents)
+    },
+  })
+  await fixture.encode(encodings, id)
+  assert.deepEqual([notified, await fixture.isDone()], [[['new-name']], true])
+})
+
 test('a full disk records nothing, and the work is retried', requires('small-disk'), async (t) => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
   const fixture = await createFixture(t, disk.folder)

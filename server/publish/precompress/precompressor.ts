@@ -16,7 +16,7 @@ import {
 } from '../../sites/page-metadata/injected-document.ts'
 import { findInjection, type HeadInjection } from '../../sites/site-metadata.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import { releaseBlobs } from '../../sites/version.ts'
+import { releaseBlobs, writeOfVersion } from '../../sites/version.ts'
 import type { Queries } from '../../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../../store/store.ts'
 import type { BlobEncodings } from '../../store/tables/blobs.ts'
@@ -232,17 +232,17 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
   /** Invalidates caches once, after the last turn. Discards the encodings for a version that was deleted since. */
   async #record(work: PrecompressionJob): Promise<void> {
     const { addresses, store } = this.parts
-    const { id, slug } = work.version
+    const { id } = work.version
     const rows = [...work.rows]
-    await store.write('relaxed', { site: slug }, async (tx) => {
-      const version = await tx.versions.find(id)
+    await writeOfVersion(store, 'relaxed', work.version, async (tx, version) => {
       const wanted = new Set(version && findCandidates(version, work.document).map((file) => file.hash))
       const orphans = rows.filter((row) => !wanted.has(row.hash))
       await tx.blobs.recordEncodings(rows.filter((row) => wanted.has(row.hash)))
       await tx.blobs.discard(orphans.flatMap(({ br, zstd, gzip }) => (br ?? zstd ?? gzip)?.object ?? []))
       work.isDone ||= version === undefined
       if (!work.isDone) return void (await this.#renewLease(tx, id))
-      if (wanted.size > 0 && work.nextBytes === undefined) await tx.notifyChanged(slug, 'improvable')
+      if (version && wanted.size > 0 && work.nextBytes === undefined)
+        await tx.notifyChanged(version.slug, 'improvable')
       // The metadata may have changed since it was injected.
       const isCurrent =
         version && isSameInjection(await loadInjection(tx, version, addresses), work.injection)
@@ -293,9 +293,8 @@ async function nameDocument(
 ): Promise<Version> {
   const injectedDocumentHash = document?.hash ?? null
   if (version.injectedDocumentHash === injectedDocumentHash) return version
-  return store.write('relaxed', { site: version.slug }, async (tx) => {
+  return writeOfVersion(store, 'relaxed', version, async (tx, current) => {
     const { id } = version
-    const current = await tx.versions.find(id)
     if (!current || !isSameInjection(await loadInjection(tx, current, addresses), injection)) return version
     await tx.versions.update(id, { injectedDocumentHash })
     if (document) await tx.blobs.addReferences(current.slug, [document.hash])
