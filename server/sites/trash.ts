@@ -24,6 +24,7 @@ import type { Queries } from '../store/queries.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { BEING_DELETED, type KeptDomain, NO_METADATA, type Site } from '../store/tables/sites.ts'
+import type { VersionHeader } from '../store/tables/versions.ts'
 import { deleteVersions, removeVersions, takeForWrite } from './version.ts'
 
 type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
@@ -69,7 +70,7 @@ export class Trash extends Component<TrashParts> {
       await moveToTrash(tx, site, { keptUntil, now, certificates })
       return keptUntil
     })
-    if (deletedUntil === null) await deleteRest(this.parts, slug)
+    await deleteRest(this.parts, slug)
     return { slug, deleted: true, deletedUntil: toIsoOrNull(deletedUntil) }
   }
 
@@ -139,20 +140,26 @@ export async function deleteSite(
   return chosen.reduce((sum, { fileCount }) => sum + fileCount, 0)
 }
 
-/** After `deleteSite`: until no version is left, for a while. What fails or is left then, the sweep `trash` repeats. */
+/** After `deleteSite` and `moveToTrash`, for a while. What fails or is left then, the sweeps `trash` and `abandoned` delete. */
 export async function deleteRest(
   { store, clock }: { store: Store; clock: () => number },
   slug: string,
 ): Promise<void> {
-  const isLeft = async ({ sites }: Queries) => (await sites.find(slug))?.keptUntil === BEING_DELETED
+  const findWithRest = async (queries: Queries) => {
+    const site = await queries.sites.find(slug)
+    if (site?.keptUntil === BEING_DELETED) return site
+    return site?.deletedAt && (await listPending(queries, slug)).length > 0 ? site : undefined
+  }
   const until = performance.now() + MAX_DELETION_MS
   const deleteNext = () =>
     writeWithDomains(store, { scope: { site: slug }, find: async () => [] }, async (tx) => {
       // Another process may have completed it, and the name of an abandoned site may be used again.
-      if (await isLeft(tx)) await deleteSite(tx, slug, 'deleted', clock())
+      const site = await findWithRest(tx)
+      if (site?.keptUntil === BEING_DELETED) await deleteSite(tx, slug, 'deleted', clock())
+      else if (site) await deletePending(tx, slug, clock())
       return true
     }).catch(() => false)
-  while ((await isLeft(store.read)) && performance.now() < until) if (!(await deleteNext())) return
+  while ((await findWithRest(store.read)) && performance.now() < until) if (!(await deleteNext())) return
 }
 
 /** Removes a site from everything but its holder, once. Returns the bytes that it had beside its versions. */
@@ -191,18 +198,25 @@ async function retire(
   return bytes
 }
 
-/** Keeps the finalized versions; as `deleteSite` otherwise. */
+/** Keeps the finalized versions; as `deleteSite` otherwise. Of many pending versions it leaves some to `deleteRest`. */
 async function moveToTrash(
   tx: WriteTransaction,
   { slug }: Site,
   o: { keptUntil: number; now: number; certificates: DomainCertificates | undefined },
 ): Promise<void> {
-  const versions = await tx.versions.bySlug(slug)
-  const pending = versions.filter(({ state }) => state === 'pending').map(({ id }) => id)
-  if (pending.length > 0) await deleteVersions(tx, slug, { ids: pending, now: o.now, effect: 'withdrawn' })
+  await deletePending(tx, slug, o.now)
   const keptDomains = await releaseHosts(tx, slug, o.now, o.certificates)
   const { keptUntil, now: deletedAt } = o
   await tx.sites.update(slug, { deletedAt, deletionReason: 'deleted', keptUntil, keptDomains })
+}
+
+async function deletePending(tx: WriteTransaction, slug: string, now: number): Promise<void> {
+  const ids = takeForWrite(await listPending(tx, slug)).map(({ id }) => id)
+  if (ids.length > 0) await deleteVersions(tx, slug, { ids, now, effect: 'withdrawn' })
+}
+
+async function listPending({ versions }: Queries, slug: string): Promise<VersionHeader[]> {
+  return (await versions.bySlug(slug)).filter(({ state }) => state === 'pending')
 }
 
 async function releaseHosts(

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PublishOptions, Slipway } from '../../client/sdk/slipway.ts'
+import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { Removals } from '../../server/operations/moderation/removals.ts'
-import { deleteSite } from '../../server/sites/trash.ts'
+import { deleteSite, Trash } from '../../server/sites/trash.ts'
 import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { ANONYMOUS, accountHolder } from '../../server/store/tables/usage.ts'
@@ -10,7 +11,7 @@ import { suspension } from '../store/rows.ts'
 import { DAY_MS, expectFailure, startApi } from './api.ts'
 
 const api = await startApi({ TRASH_LIFETIME: '1d' })
-const { store, versions, accountDeletion } = await api.operator()
+const { store, versions, accountDeletion, plans } = await api.operator()
 
 const CONTENTS = ['one', 'two', 'three', 'four']
 
@@ -89,6 +90,45 @@ test('DELETE and the sweep of the trash delete all versions of a large site', as
   assert.equal(await api.sweep('trash'), 1)
   assert.equal(await left(trashed), 0)
   assert.equal((await client.me()).usage.heldBytes, 0)
+})
+
+test('a site with many large uploads moves to the trash in small writes, and sweeps delete those that a crash has left', async () => {
+  const account = await api.account()
+  const { client, email } = account
+  const owner = (await store.read.accounts.byEmail(email))!
+  const slugs: string[] = []
+  for (const crashes of [false, true]) {
+    const { slug } = await api.publish(client, { 'index.html': 'live' })
+    const ids: string[] = []
+    for (const text of ['one', 'two', 'three'])
+      ids.push((await api.update(client, slug, { 'index.html': text })).upload.versionId)
+    await setFileCounts(slug, ids)
+    let writes = 0
+    const counting: Store = {
+      ...store,
+      write: (durability, scope, work) => {
+        if (++writes > 1 && crashes) throw new Error('the database is not reachable')
+        return store.write(durability, scope, work)
+      },
+    }
+    const trash = new Trash({
+      ...{ store: counting, plans, clock: () => api.clock.now, trashLifetime: DAY_MS },
+      precompressor: { enqueue: () => undefined },
+    })
+    const caller = { account: owner, address: '127.0.0.1', signedInWith: 'key', grant: FULL_GRANT } as const
+    await trash.remove(caller, slug)
+    assert.deepEqual([await left(slug), writes], crashes ? [3, 2] : [1, 3])
+    slugs.push(slug)
+  }
+  const holder = accountHolder(owner.id)
+  assert.deepEqual(await findHeld(holder), ['live'.length + 'twoone'.length, 2])
+  api.pass(DAY_MS)
+  assert.equal(await api.sweep('abandoned'), 2)
+  assert.deepEqual(await findHeld(holder), ['live'.length, 2])
+  for (const slug of slugs) {
+    assert.equal(await left(slug), 1)
+    await client.undelete(slug)
+  }
 })
 
 test('a removal by the operator is recorded once, and succeeds although its later writes fail', async () => {
