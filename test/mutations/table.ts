@@ -182,7 +182,7 @@ const ROWS: readonly Row[] = [
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'requestSiteCertificates', '(await hasRoom({ tx, directory }, { accountId: ownerId, root: domain, ofSites: perWeek }, now))', 'true', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', 'CertificateQueries.findOfSite', ' and ${IS_SERVED})`', ')`', 'test/tls/service.test.ts'],
-  ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.update(id, { attempts: attempts + 1, dueAt })', '', 'test/operator/sweeps.test.ts'],
+  ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#confirm', "return store.execute('durable', ({ notices }) => notices.endAttempts(id))", 'return true', 'test/operator/notices.test.ts'],
   ['allows a program by the second of two fast clicks', 'dashboard/app/decision.tsx', 'Decision', '!isSettled', 'false', 'test/dashboard/authorize.test.ts'],
   ['shows a program without a name', 'server/accounts/oauth/programs.ts', 'programName', '|| \'Unnamed program\'', '|| name', 'test/mcp/registrations.test.ts'],
   ['lists feedback of strangers as that of the owner', 'server/api/mcp/review-tools.ts', 'describe', ' (${author.role})', '', 'test/mcp/tools.test.ts'],

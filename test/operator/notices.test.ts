@@ -6,6 +6,7 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { databaseUnavailable } from '../../server/lib/errors.ts'
 import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import {
@@ -255,6 +256,26 @@ describe('emails about events', () => {
     await assert.rejects(notices.run(killed), /killed/)
     service.clock.now += DAY_MS / 6
     assert.deepEqual(pluck(await send(), 'subject'), ['Your account was deleted'])
+  })
+
+  test('are sent once although the standby confirmed their claim only after the process gave up', async () => {
+    const event = { kind: 'new-browser', browser: null, network: '198.51.100.0/24', at: 0 } as const
+    service.clock.now += DAY_MS
+    const { notices, store } = operator
+    await store.write('durable', {}, (tx) =>
+      tx.notices.add({ id: 'unconfirmed', accountId, event, createdAt: service.clock.now }),
+    )
+    const unconfirmed: Store = {
+      ...store,
+      async write(...given) {
+        await store.write(...given)
+        throw databaseUnavailable('no answer')
+      },
+    }
+    await assert.rejects(notices.run(unconfirmed), { code: 'UNAVAILABLE' })
+    assert.deepEqual(await send(), [])
+    assert.equal((await sendLater()).length, 1)
+    assert.equal((await sendLater()).length, 0)
   })
 
   test('are sent late only if they are still true', async () => {

@@ -272,6 +272,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     count: ['id 7', 'site-shared', 1],
     due: [50, 100],
     update: ['id 7', { attempts: 1, dueAt: null }],
+    endAttempts: ['id 7'],
     postpone: [{ id: 'id 7', accountId: 'id 7', kind: 'site-shared' }, 50, 100],
     expiringSites: [500, 1, 100],
     failingDomains: [5000, 100],

@@ -72,7 +72,7 @@ export class Notices extends Component<NoticesParts> {
     let deferred = 0
     for (const notice of await store.read.notices.due(clock(), NOTICES_PER_RUN)) {
       const recipient = await this.#claim(notice.id, store)
-      if (!recipient) continue
+      if (!recipient || !(await this.#confirm(notice, store))) continue
       const outcome = await this.#send(notice, recipient)
       if (notice.event.kind === 'account-deleted')
         await store.write('relaxed', INDEPENDENT, async ({ notices }) => {
@@ -132,8 +132,7 @@ export class Notices extends Component<NoticesParts> {
       if (!notice || notice.dueAt === null || notice.dueAt > now) return undefined
       const { attempts, accountId, event } = notice
       const isLast = event.kind === 'account-deleted'
-      // Nothing else sends or deletes this one when the process ends before it is sent.
-      const dueAt = isLast ? now + MAX_RETRY_INTERVAL_MS : null
+      const dueAt = now + (isLast ? MAX_RETRY_INTERVAL_MS : RETRY_INTERVAL_MS)
       await tx.notices.update(id, { attempts: attempts + 1, dueAt })
       if (isLast) return { id: accountId, email: event.to }
       const account = await tx.accounts.find(accountId)
@@ -155,6 +154,13 @@ export class Notices extends Component<NoticesParts> {
       log.info(`${consequence}: rate limit`, { account: accountId, kind: event.kind })
       return undefined
     })
+  }
+
+  /** The email is sent once the claim is known to be stored: it is due again if that took too long. */
+  async #confirm({ id, event }: Notice, store: Store): Promise<boolean> {
+    // Nothing else sends or deletes this one when the process ends before it is sent.
+    if (event.kind === 'account-deleted') return true
+    return store.execute('durable', ({ notices }) => notices.endAttempts(id))
   }
 
   /** A refused email is not sent again, and no further ones go to an address that the mail server refuses. */

@@ -35,6 +35,13 @@ export class NoticeQueries extends keyedQueries('notices', 'id') {
     )
   }
 
+  /** Returns whether there was an attempt to come: once for each of them. */
+  endAttempts(id: string): Promise<boolean> {
+    return this.table.update((all) => all.where('id', '=', id).where('due_at', 'is not', null), {
+      dueAt: null,
+    })
+  }
+
   /** A notice, and those of its account and kind that are due and were not tried. */
   async postpone(
     { id, accountId, kind }: { id: string; accountId: string; kind: Notice['event']['kind'] },
