@@ -62,8 +62,8 @@ type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'plans' | 'quota
   trashLifetime: number
 }
 
-/** That a statement of a search reads: up to 15 ms of SQLite with many words. */
-const SITES_PER_SEARCH = 500
+/** That a statement of a search reads: up to 20 ms of SQLite with many words. */
+const SITES_PER_SEARCH = 200
 
 interface ListOptions extends PageRequest {
   q?: string | undefined

@@ -131,11 +131,11 @@ describe('the list of sites', () => {
     await client.setMetadata(slugs.Back!, { title: 'Back' })
     assert.deepEqual(await find(slugs.Back!.slice(0, 9).toUpperCase()), ['Back'])
     assert.deepEqual(await find("' or 1=1 --"), [])
-    // A search reads 500 sites at a time.
+    // A search reads 200 sites at a time.
     const { store } = await api.operator()
     const { id } = (await store.read.accounts.byEmail(account.email))!
     await store.write('durable', {}, async (tx) => {
-      for (let number = 0; number < 1100; number++)
+      for (let number = 0; number < 450; number++)
         await tx.sites.insert(siteRow(`search-${number}`, { ownerId: id, createdAt: api.clock.now + number }))
     })
     assert.deepEqual(await find('bread'), ['Rye_bread'])

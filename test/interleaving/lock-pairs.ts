@@ -14,7 +14,7 @@ interface LockPair extends StopPoint {
  */
 export const LOCK_PAIRS: Record<string, LockPair> = {
   'server/publish/stage.ts addTo site': { first: 'stage a preview' },
-  'server/sites/version.ts writeWithPending site': { first: 'abort an update' },
+  'server/sites/version.ts writeOfVersion site': { first: 'abort an update' },
   'server/publish/upload-recorder.ts #recordWithin site': {
     first: 'upload a file',
     second: 'stage an update of an anonymous site',
@@ -75,8 +75,6 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/publish/stage.ts newSite site',
   'server/publish/stage.ts newSite account',
   'server/sites/thumbnails.ts store site',
-  'server/publish/precompress/precompressor.ts nameDocument site',
-  'server/publish/precompress/precompressor.ts #record site',
   'server/sites/site.ts duplicate site',
   'server/sites/site.ts duplicate account',
   'server/sites/site.ts claim account',

@@ -217,14 +217,15 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
     const time = trash ? 'sites.deleted_at' : 'sites.created_at'
     let query = this.db
       .selectFrom('sites')
-      .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .selectAll('sites')
       .where((e) => (trash ? e('kept_until', '>', BEING_DELETED) : e('deleted_at', 'is', null)))
       .orderBy(time, 'desc')
       .orderBy('sites.slug', 'desc')
       .limit(limit)
     for (const word of words) {
-      const texts = [sql.ref('sites.slug'), sql`coalesce(sites.title, versions.title)`]
+      // Not by a join, for which PostgreSQL may read all versions.
+      const title = sql`coalesce(sites.title, (select title from versions where versions.id = live_version_id))`
+      const texts = [sql.ref('sites.slug'), title]
       const patterns = spellings(word).map((one) => `%${one.replace(/[\\%_]/g, '\\$&')}%`)
       const like = (text: RawBuilder<unknown>, pattern: string) =>
         sql<boolean>`lower(${text}) like ${pattern} escape '\\'`
