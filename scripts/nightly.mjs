@@ -31,6 +31,14 @@ const RUNS = {
   },
   mutations: { args: ['test/mutations/main.ts'], shows: 'each mutation of the table is killed' },
   faults: { args: ['test/faults/main.ts'], shows: '50 power cuts, 300 kills, and each control' },
+  models: {
+    args: ['test/models/main.ts', '--steps', '500', '--runs', '20'],
+    shows: '10,000 random operations on two nodes, compared with a model',
+  },
+  'fleet-models': {
+    args: ['test/models/main.ts', '--steps', '500', '--runs', '10', '--fleet'],
+    shows: 'the same over PostgreSQL and S3',
+  },
   fleet: { args: ['test/fleet/main.ts', '--minutes', '10'], shows: 'ten minutes of faults in a fleet' },
   failovers: { args: ['test/fleet/main.ts', 'failovers'], shows: '20 promotions of the standby' },
   outages: {
