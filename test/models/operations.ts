@@ -3,7 +3,7 @@ import type { KeyScope } from '../../protocol/api/keys.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { sha256 } from '../api/content.ts'
-import { create, publishSecret, update } from './publishes.ts'
+import { create, finalize, publishSecret, stage, update } from './publishes.ts'
 import {
   type Credential,
   type Person,
@@ -24,6 +24,7 @@ const DOMAINS = ['alpha-test.com', 'www.alpha-test.com', 'app.beta-test.org']
 const PLACE = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
 const TRASH_LIFETIME_MS = 30 * DAY_MS
 const REDIRECT_MS = 30 * DAY_MS
+const COOKIE_LIFETIME_MS = DAY_MS
 const LINK_LIFETIME_MS = 30 * DAY_MS
 const FOREVER = Number.POSITIVE_INFINITY
 
@@ -65,6 +66,8 @@ export const OPERATIONS: Record<string, Operation> = {
   update: [12, (step) => update(step, step.chooseSite((site) => site.isShown(step.now)), updateChoice(step))],
   'update anything': [2, (step) => update(step, step.chooseSite(), updateChoice(step))],
   preview: [8, (step) => update(step, step.ownedSite(), { preview: step.pick(PREVIEWS), merge: step.random.chance(0.2) })],
+  stage: [3, stage],
+  finalize: [3, finalize],
   secret: [0.7, publishSecret],
   promote: [5, promote],
   'delete preview': [2, (step) => {
@@ -141,7 +144,7 @@ export const OPERATIONS: Record<string, Operation> = {
     return callAbout(step, 'trust', site, { right: 'publish', needs: 'manage', by: step.pick(step.model.people).key, may: ['ACCOUNT_SUSPENDED'], call: (client, slug) => client.createTrust({ site: slug, forge: 'github', repository: 'owner/name', branch: 'main' }) })
   }],
   'review link': [3, createLink],
-  'open link': [3, (step) => {
+  'open link': [5, (step) => {
     const link = step.pick(step.model.links)
     step.site = link.site
     return step.attempt(`open a link to ${link.preview} of ${link.site.slug}`, refusalsOfLink(link, step.now), () => step.world.client(step.node, { reviewToken: link.token }).openReview())
@@ -150,10 +153,10 @@ export const OPERATIONS: Record<string, Operation> = {
     const link = step.pick(step.model.links.filter((one) => refusalsOfLink(one, step.now).must.length === 0))
     return callAbout(step, 'revoke a link', link.site, { right: 'remove', needs: 'publish', by: link.site.owner?.key, may: [link.site.wasDeleted && 'NOT_FOUND'], call: (client, slug) => client.review(slug, link.preview).revokeLink(link.id), onDone: () => Object.assign(link, { isRevoked: true }) })
   }],
-  comment: [2, (step) => review(step, (version, about) => about.createThread({ versionId: version.id, place: PLACE, text: 'a comment' }), 'preview')],
+  comment: [2, (step) => review(step, (version, about) => about.createThread({ versionId: version.id, place: PLACE, text: 'a comment', name: 'Gil' }), 'preview')],
   decide: [4, (step) => {
     const decision = step.random.pick(['approved', 'approved', 'changes-requested'] as const)
-    return review(step, (version, about) => about.decide({ versionId: version.id, decision }), 'manage', (site, version) => site.decisions.push({ version, isApproval: decision === 'approved' }))
+    return review(step, (version, about) => about.decide({ versionId: version.id, decision, name: 'Gil' }), 'manage', (site, version) => site.decisions.push({ version, isApproval: decision === 'approved' }))
   }],
   'add domain': [3, (step) => {
     const [site, domain] = [step.ownedSite(), step.pick(DOMAINS)]
@@ -186,7 +189,7 @@ export const OPERATIONS: Record<string, Operation> = {
   }],
   probe: [5, probe],
   suspend: [2, async (step) => {
-    const site = step.random.chance(0.85) ? step.chooseSite((one) => one.isShown(step.now)) : undefined
+    const site = step.random.chance(0.7) ? step.chooseSite((one) => one.isShown(step.now)) : undefined
     const subject = site ?? step.pick(step.model.people)
     await setSuspension(step, subject, { reason: 'abuse' })
   }],
@@ -256,7 +259,13 @@ async function enterPassword(step: Step): Promise<void> {
   if (response.status === 429) return
   const cookie = response.headers['set-cookie']?.[0]
   if ((cookie !== undefined) !== isRight) throw new Error(what)
-  if (cookie) site.cookies.push({ text: cookie.split(';')[0]!, host: site.slug, at: site.passwordChanges })
+  if (cookie)
+    site.cookies.push({
+      text: cookie.split(';')[0]!,
+      host: site.slug,
+      at: site.passwordChanges,
+      expiresAt: step.now + COOKIE_LIFETIME_MS,
+    })
 }
 
 async function remove(step: Step, permanent: boolean): Promise<void> {

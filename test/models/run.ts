@@ -37,34 +37,42 @@ export async function runModel({ seed, steps, only }: RunOptions): Promise<RunRe
   await using world = await World.start(START)
   const model = new Model()
   for (const email of EMAILS) await signIn(world, model, email)
-  const chosen = only ?? Array.from({ length: steps }, (_, number) => number)
-  const done: number[] = []
   const checks = new Checks(world, model)
+  const chosen = only ?? Array.from({ length: steps }, (_, number) => number)
+  const result: RunResult = { steps: [], history, counts }
   try {
-    for (const step of chosen) {
-      done.push(step)
-      const random = new Random(Math.imul(seed, 1_000_003) + step)
+    for (const number of chosen) {
+      result.steps.push(number)
+      const random = new Random(Math.imul(seed, 1_000_003) + number)
       const name = chooseOperation(random)
-      const one = new Step({ world, model, random })
+      // Caches load what the operation changes.
+      const visited = checks.visitAtRandom(random.fork())
+      visited.catch(() => undefined)
+      const step = new Step({ world, model, random })
       const time = new Date(world.now).toISOString().slice(5, 19)
-      const isDone = await Promise.try(() => OPERATIONS[name]![1](one))
-        .then(() => true)
-        .catch((error: unknown) => {
-          if (!(error instanceof NothingToDo)) throw error
-          return false
-        })
-        .finally(
-          () =>
-            void history.push([`${step} ${time} node ${one.node} ${name}`, ...one.notes].join('\n      ')),
-        )
+      const isDone = await tryOperation(name, step).finally(async () => {
+        history.push([`${number} ${time} node ${step.node} ${name}`, ...step.notes].join('\n      '))
+        await visited
+      })
       counts.set(name, (counts.get(name) ?? 0) + Number(isDone))
-      if (isDone) await checks.afterStep(step, random, one.site)
+      if (isDone) await checks.afterStep(number, random, step.site)
     }
     await checks.atEnd()
   } catch (error) {
-    return { problem: (error as Error).stack ?? String(error), steps: done, history, counts }
+    result.problem = (error as Error).stack ?? String(error)
   }
-  return { steps: done, history, counts }
+  return result
+}
+
+/** False when there was nothing to do. */
+async function tryOperation(name: string, step: Step): Promise<boolean> {
+  try {
+    await OPERATIONS[name]![1](step)
+    return true
+  } catch (error) {
+    if (error instanceof NothingToDo) return false
+    throw error
+  }
 }
 
 const TOTAL_WEIGHT = Object.values(OPERATIONS).reduce((sum, [weight]) => sum + weight, 0)
@@ -87,6 +95,15 @@ class Checks {
   constructor(world: World, model: Model) {
     this.#world = world
     this.#model = model
+  }
+
+  /** Visits of which only the caches remember the responses. */
+  async visitAtRandom(random: Random): Promise<void> {
+    const visits = Array.from({ length: 4 }, () => this.#chooseVisit(random))
+    const send = (node: number) => Promise.all(visits.map((visit) => this.#world.visit(node, visit)))
+    const responses = (await Promise.all([...this.#world.nodes.keys()].map(send))).flat()
+    for (const { status, text } of responses)
+      if (status >= 500) throw new Error(`a visit has ${status} ${text}`)
   }
 
   async afterStep(step: number, random: Random, site: Site | undefined): Promise<void> {
@@ -152,8 +169,9 @@ class Checks {
       for (const former of site.formerNames.slice(-2)) {
         const { status, headers } = await this.#visit(node, { host: former.slug, path: '/b.txt?q' })
         const isRedirect = status === 308 && String(headers.location).includes(`//${slug}.localhost`)
-        // A sweep ends it.
-        if (now < former.until ? isRedirect === site.isGone : site.isGone && isRedirect)
+        // Sweeps end it.
+        const mustRedirect = !site.isGone && !site.isExpired(now) && now < former.until
+        if (mustRedirect ? !isRedirect : site.isGone && isRedirect)
           throw new Error(`${former.slug} has ${status} ${headers.location}`)
       }
     }
@@ -180,7 +198,7 @@ class Checks {
         continue
       }
       if (!isOpen && status === 401) {
-        if (cookie?.at === site.passwordChanges && cookie.host === host)
+        if (cookie?.at === site.passwordChanges && cookie.host === host && this.#world.now < cookie.expiresAt)
           throw new Error(`${about} with a valid cookie`)
         continue
       }

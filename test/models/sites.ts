@@ -83,12 +83,14 @@ export class Site {
   live: Version | undefined
   readonly shown = new Shown()
   readonly versions: Version[] = []
+  /** Versions that wait for their files, and the paths that were not uploaded. */
+  readonly pending: { id: string; files: Contents; missing: string[] }[] = []
   readonly previews = new Map<string, Preview>()
   readonly collaborators = new Set<string>()
   password: string | null = null
   /** Each changes what earlier cookies are worth. */
   passwordChanges = 0
-  readonly cookies: { text: string; host: string; at: number }[] = []
+  readonly cookies: { text: string; host: string; at: number; expiresAt: number }[] = []
   isSuspended = false
   approval: 'off' | 'anyone' | 'collaborators' = 'off'
   readonly decisions: { version: Version; isApproval: boolean }[] = []
