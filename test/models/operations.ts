@@ -63,7 +63,7 @@ async function callAbout<Result>(
 export const OPERATIONS: Record<string, Operation> = {
   create: [4, (step) => create(step, step.pick(step.model.people))],
   'create anonymously': [2, (step) => create(step, undefined)],
-  update: [12, (step) => update(step, step.chooseSite((site) => site.isShown(step.now)), updateChoice(step))],
+  update: [12, (step) => update(step, step.usualSite(), updateChoice(step))],
   'update anything': [2, (step) => update(step, step.chooseSite(), updateChoice(step))],
   preview: [8, (step) => update(step, step.ownedSite(), { preview: step.pick(PREVIEWS), merge: step.random.chance(0.2) })],
   stage: [3, stage],
@@ -101,7 +101,7 @@ export const OPERATIONS: Record<string, Operation> = {
     return callAbout(step, `password ${password}`, site, { right: 'manage', needs: 'manage', call: (client, slug) => client.setMetadata(slug, { password }), onDone: () => Object.assign(site, { password, passwordChanges: site.passwordChanges + 1 }) })
   }],
   'enter password': [2, enterPassword],
-  'approval rule': [2, (step) => {
+  'approval rule': [3, (step) => {
     const [site, requireApproval] = [step.ownedSite(), step.random.pick(['off', 'anyone', 'collaborators'] as const)]
     return callAbout(step, `approval by ${requireApproval}`, site, { right: 'manage', needs: 'manage', call: (client, slug) => client.setMetadata(slug, { requireApproval }), onDone: () => Object.assign(site, { approval: requireApproval }) })
   }],
@@ -199,7 +199,7 @@ export const OPERATIONS: Record<string, Operation> = {
     if (!site.isExpired(step.now)) await setSuspension(step, site)
   }],
   'delete account': [0.4, deleteAccount],
-  wait: [6, (step) => advance(step, step.random.pick([1, SECOND_MS, MINUTE_MS, 20 * MINUTE_MS, HOUR_MS]))],
+  wait: [6, (step) => advance(step, step.random.pick([1, SECOND_MS, MINUTE_MS, MINUTE_MS, 20 * MINUTE_MS, HOUR_MS]))],
   'wait long': [0.7, (step) => advance(step, DAY_MS * step.random.pick([1, 3, 31]))],
   sweep: [5, (step) => step.world.sweep('expired-sites', 'trash', 'leaving', 'abandoned', 'old-versions', 'uploads', 'blobs')],
   'sweep others': [2, (step) => step.world.sweep('encodings', 'sign-ins', 'former-names', 'unnamed', 'verification', 'held-domains')],
@@ -229,11 +229,11 @@ function advance(step: Step, milliseconds: number): void {
   step.world.now += milliseconds
 }
 
-/** Refused without the approval that the site requires for a version that was only a preview so far. */
+/** Refused without the approval that the site requires. */
 function promote(step: Step): Promise<void> {
   const [site, name] = [step.ownedSite(), step.pick(PREVIEWS)]
   const version = site.preview(name, step.now)?.version
-  const needsApproval = site.approval !== 'off' && version?.wasLive === false
+  const needsApproval = site.approval !== 'off' && version !== undefined
   const decision = version && site.lastDecision(version)
   const isUnsure = decision?.version !== version || site.approval === 'collaborators' || site.wasDeleted
   return callAbout(step, `promote ${name}`, site, {

@@ -51,7 +51,7 @@ export async function update(step: Step, site: Site, choice: PublishChoice): Pro
   const { now } = step
   const base = (preview !== undefined && site.preview(preview, now)?.version) || site.live
   const merge = choice.merge === true && base !== undefined
-  const files = step.files()
+  const files = filesOf(step, site)
   const all = merge ? { ...base.files, ...files } : files
   const credential = site.owner && step.credential(site)
   const needs = preview === undefined ? 'publish' : 'preview'
@@ -79,10 +79,16 @@ export async function update(step: Step, site: Site, choice: PublishChoice): Pro
   else site.goLive(version, now)
 }
 
+/** New ones, or those of an earlier version, of which little may be stored any more. */
+function filesOf(step: Step, { versions }: Site): Contents {
+  const isOld = versions.length > 0 && step.random.chance(0.3)
+  return isOld ? { ...step.random.pick(versions.slice(-6)).files } : step.files()
+}
+
 /** Begins an update, and uploads some of its files. */
 export async function stage(step: Step): Promise<void> {
   const site = step.ownedSite()
-  const files = step.files()
+  const files = filesOf(step, site)
   const client = step.client(site.owner!.key)
   const manifest = step.random.chance(0.5) ? toManifest(files) : toPlainManifest(files)
   const refused = refusalsOf(site, site.owner!.key, { right: 'publish', needs: 'publish', now: step.now })

@@ -58,10 +58,19 @@ export class Step {
     return this.site
   }
 
+  /** Often the same, so that much happens to it in little time. */
+  usualSite(isWanted: (site: Site) => unknown = () => true): Site {
+    const usual = this.model.sites.filter((site) => isWanted(site) && site.isShown(this.now))
+    const [first] = usual
+    return this.chooseSite(
+      first && this.random.chance(0.4) ? (site) => site === first : (site) => usual.includes(site),
+    )
+  }
+
   /** Of an account; mostly one that can be changed. */
   ownedSite(): Site {
-    const isRare = this.random.chance(0.1)
-    return this.chooseSite((site) => site.owner && (isRare || site.isShown(this.now)))
+    const isOwned = ({ owner }: Site) => owner
+    return this.random.chance(0.1) ? this.chooseSite(isOwned) : this.usualSite(isOwned)
   }
 
   /** Mostly the key of the owner. */
