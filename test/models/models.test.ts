@@ -5,7 +5,7 @@ import { ALL_VARIANTS } from '../support/variants.ts'
 import { runModel } from './run.ts'
 
 test('after each of many random operations, two nodes respond as their model, and as an edge without caches', async (t) => {
-  const options = { seed: anySeed(), steps: ALL_VARIANTS ? 600 : 90 }
+  const options = { seed: anySeed(), steps: ALL_VARIANTS ? 600 : 120 }
   const command = `npm run models -- --seed ${options.seed} --steps ${options.steps}`
   t.diagnostic(command)
   const { problem, history } = await runModel(options)
