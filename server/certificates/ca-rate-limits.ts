@@ -113,6 +113,11 @@ export async function countOnce(
   await tx.acme.countRequest({ id, directory, kind, names: certificateNames(name), at: now })
 }
 
+/** Once the state of the order shows that none was issued. Returns whether it was counted. */
+export function uncountCertificate(tx: WriteTransaction, order: string): Promise<boolean> {
+  return tx.rows.remove('acme_requests', { id: `certificate ${order}` })
+}
+
 /** Without names for all, and at most for a day. */
 export async function pauseCa(
   { tx, directory }: CaWrite,

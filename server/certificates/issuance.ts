@@ -3,13 +3,21 @@ import { AcmeError, type ChallengeType, type Order } from '../../packages/acme-c
 import { findCaaProblem } from '../domains/caa.ts'
 import { splitName } from '../domains/name.ts'
 import { Component } from '../lib/component.ts'
-import { toIso } from '../lib/time.ts'
+import { HOUR_MS, toIso } from '../lib/time.ts'
 import { type Durability, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
-import { BUDGET_SCOPE, certificateNames, countOnce, pauseCa, reserve, type Share } from './ca-rate-limits.ts'
+import {
+  BUDGET_SCOPE,
+  certificateNames,
+  countOnce,
+  pauseCa,
+  reserve,
+  type Share,
+  uncountCertificate,
+} from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
-import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
+import { firstPlan, isStalled, lifeLeft, NO_ORDER, nextDueTime, nextRetry } from './schedule.ts'
 import { certificateKeyContext, orderKeyContext } from './stored-keys.ts'
 
 type IssuanceOutcome = 'installed' | 'waiting' | 'failed' | 'unreachable' | 'paused'
@@ -21,7 +29,9 @@ interface IssuanceAttempt {
   certificate: Certificate
   holder: string
   fence: number
-  /** The replaced certificate then cannot be replaced again. */
+  /** Consecutive failures to reach the CA before this attempt. */
+  outages: number
+  /** The CA may have issued a certificate for the order; the replaced one then cannot be replaced again. */
   mayBeIssued: boolean
   order?: Order
   key?: string
@@ -35,6 +45,9 @@ const STATE_BY_STATUS: Record<Exclude<Order['status'], 'invalid'>, IssuanceState
   processing: 'finalizing',
   valid: 'issued',
 }
+
+const MAX_SILENT_WAIT_MS = 3 * HOUR_MS
+const WAITS = 'The order waits until'
 
 /** Ends the processing of a name: the process stops, or lost its lease. */
 class LeaseLostError extends Error {}
@@ -71,7 +84,7 @@ export class Issuance extends Component<IssuingDeps> {
 
   /** Unless another node holds the lease. `outages`: consecutive failures to reach the CA. Throws store errors. */
   async process(name: string, outages: number): Promise<IssuanceOutcome> {
-    const attempt = await this.#acquire(name)
+    const attempt = await this.#acquire(name, outages)
     if (!attempt) return 'waiting'
     this.#attempts.add(attempt)
     try {
@@ -79,7 +92,7 @@ export class Issuance extends Component<IssuingDeps> {
       while (state !== 'installed' && state !== 'waiting') state = await this.#steps[state](attempt)
       return state
     } catch (error) {
-      return await this.#scheduleRetry(attempt, error, outages)
+      return await this.#scheduleRetry(attempt, error)
     } finally {
       this.#attempts.delete(attempt)
     }
@@ -94,14 +107,15 @@ export class Issuance extends Component<IssuingDeps> {
     })
   }
 
-  #acquire(name: string): Promise<IssuanceAttempt | undefined> {
+  #acquire(name: string, outages: number): Promise<IssuanceAttempt | undefined> {
     const holder = randomUUID()
     return this.#write('relaxed', name, async (tx) => {
       const now = this.parts.clock()
       const certificate = await tx.certificates.find(name)
       if (!certificate || !needsOrder(certificate, now)) return undefined
       const fence = await tx.leases.acquire(leaseName(name), holder, now, now + LEASE_DURATION_MS)
-      return fence === undefined ? undefined : { name, certificate, holder, fence, mayBeIssued: false }
+      const mayBeIssued = certificate.orderUrl !== null
+      return fence === undefined ? undefined : { name, certificate, holder, fence, outages, mayBeIssued }
     })
   }
 
@@ -114,7 +128,7 @@ export class Issuance extends Component<IssuingDeps> {
     return toState(attempt.order!)
   }
 
-  /** Finds a stored order if the CA still knows it and its key can be decrypted. */
+  /** Finds a stored order to continue with. Its state at the CA shows whether a certificate that was counted is issued. */
   async #findOrder(attempt: IssuanceAttempt): Promise<boolean> {
     const { acme, secretBox, log } = this.parts
     const { name, certificate } = attempt
@@ -125,7 +139,15 @@ export class Issuance extends Component<IssuingDeps> {
       return false
     }
     const order = await acme.getOrder(certificate.orderUrl)
-    if (!order || (order.status === 'invalid' && order.problem === undefined)) return false
+    if (!order) return false
+    attempt.mayBeIssued = order.status === 'processing' || order.status === 'valid'
+    if (!attempt.mayBeIssued) {
+      const wasCounted = await this.#whileLeased(attempt, 'relaxed', (tx) =>
+        uncountCertificate(tx, order.url),
+      )
+      if (order.status === 'invalid' && (wasCounted || order.problem === undefined)) return false
+      if (order.status !== 'invalid' && isStalled(attempt.outages || certificate.failures)) return false
+    }
     Object.assign(attempt, { order, key })
     return true
   }
@@ -145,7 +167,7 @@ export class Issuance extends Component<IssuingDeps> {
     const replaces = isRenewal(certificate) ? certificate.certificateId! : undefined
     const order = await acme.newOrder(certificateNames(name), replaces)
     const key = this.#codec.newKey()
-    Object.assign(attempt, { order, key })
+    Object.assign(attempt, { order, key, mayBeIssued: false })
     const change = { orderUrl: order.url, orderKey: secretBox.encrypt(key, orderKeyContext(name)) }
     await this.#whileLeased(attempt, 'durable', (tx) => tx.certificates.update(name, change))
   }
@@ -224,28 +246,27 @@ export class Issuance extends Component<IssuingDeps> {
     } satisfies Partial<Certificate>
   }
 
-  async #scheduleRetry(attempt: IssuanceAttempt, error: unknown, outages: number): Promise<IssuanceOutcome> {
+  async #scheduleRetry(attempt: IssuanceAttempt, error: unknown): Promise<IssuanceOutcome> {
     if (this.#stopped || error instanceof LeaseLostError) return 'waiting'
     const { clock, log, directory } = this.parts
-    const { name } = attempt
+    const { name, outages, order, mayBeIssued } = attempt
     const now = clock()
+    // Only its next state shows whether the certificate was issued.
+    const keepsOrder = mayBeIssued && order?.status === 'ready'
     const retry = await this.#write('relaxed', name, async (tx) => {
       const certificate = await tx.certificates.findSummary(name)
       if (!certificate || !(await holdsLease(tx, attempt))) return undefined
       const hasOwner = (await tx.domains.active(name)) !== undefined
       const plan = nextRetry(error, { certificate, now, outages, hasOwner })
       const dueAt = certificate.unusedSince === null ? plan.changes.dueAt : null
-      const isReplaced = plan.changes.orderUrl === null && attempt.mayBeIssued
-      const hasRenewalInfo = certificate.hasRenewalInfo && !isReplaced
+      const { orderUrl, orderKey, ...changes } = plan.changes
+      const isDropped = orderUrl === null && !keepsOrder
+      const hasRenewalInfo = certificate.hasRenewalInfo && !(isDropped && mayBeIssued)
       const challengeType = this.#nextChallengeType(attempt, error)
-      await tx.certificates.update(name, { ...plan.changes, hasRenewalInfo, challengeType, dueAt })
+      const stored = { ...changes, ...(isDropped && NO_ORDER), hasRenewalInfo, challengeType, dueAt }
+      await tx.certificates.update(name, stored)
       if (plan.countsAsFailure)
-        await countOnce(
-          { tx, directory },
-          'failure',
-          { name, order: attempt.order?.url ?? randomUUID() },
-          now,
-        )
+        await countOnce({ tx, directory }, 'failure', { name, order: order?.url ?? randomUUID() }, now)
       if (plan.pause) await pauseCa({ tx, directory }, plan.pause, now)
       await tx.leases.release(leaseName(name), attempt.holder)
       return { ...plan, dueAt }
@@ -275,7 +296,7 @@ export class Issuance extends Component<IssuingDeps> {
 
   /** When the limits are reached the name waits and its order is dropped. One released since it was due gets no order. */
   async #reserve(tx: WriteTransaction, { name, certificate, holder }: IssuanceAttempt): Promise<boolean> {
-    const { clock, directory } = this.parts
+    const { clock, directory, log } = this.parts
     const now = clock()
     const share = await this.#findShare(tx, name)
     const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
@@ -283,7 +304,12 @@ export class Issuance extends Component<IssuingDeps> {
     const isRequested = (await tx.certificates.findSummary(name))?.unusedSince === null
     const dueAt = isRequested ? await reserve({ tx, directory }, request, now) : null
     if (dueAt === undefined) return true
-    await tx.certificates.update(name, { dueAt, orderUrl: null, orderKey: null })
+    const until = toIso(dueAt ?? now)
+    log.info('certificate order waits: rate limit', { name, until })
+    // The last error alone says more than a short wait. That more sites exist than certificates is no failure.
+    const isLong = dueAt !== null && dueAt - now > MAX_SILENT_WAIT_MS && !share?.ofSites
+    const problem = isLong ? describeWait(certificate.problem, until) : certificate.problem
+    await tx.certificates.update(name, { dueAt, ...NO_ORDER, problem })
     await tx.leases.release(leaseName(name), holder)
     return false
   }
@@ -329,6 +355,12 @@ export function needsOrder(certificate: CertificateSummary, now: number): boolea
 function toState({ status, problem }: Order): IssuanceState {
   if (status !== 'invalid') return STATE_BY_STATUS[status]
   throw new AcmeError('challenge-failed', problem ?? 'The certificate authority invalidated the order')
+}
+
+/** After the last error, if any. */
+function describeWait(problem: string | null, until: string): string {
+  const reason = (problem ?? '').split(WAITS, 1)[0]!.trim().replace(/[^.]$/, '$&.')
+  return `${reason} ${WAITS} ${until} for the rate limits of the certificate authority.`.trim()
 }
 
 /** The CA supports ARI for the certificate, so the order can name what it replaces. */

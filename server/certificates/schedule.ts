@@ -28,7 +28,7 @@ const MAX_RETRY_AFTER_MS = DAY_MS
 /** The longest window of the CA's limits. */
 const MAX_WAIT_MS = 7 * DAY_MS
 
-const NO_ORDER = { orderUrl: null, orderKey: null } as const
+export const NO_ORDER = { orderUrl: null, orderKey: null } as const
 
 /** Validity of a certificate in milliseconds since 1970. */
 export interface CertificateLifetime {
@@ -92,6 +92,10 @@ export function retryTime(failures: number, notAfter: number | null, name: strin
   const left = (notAfter ?? 0) - now
   const delay = left > 0 ? Math.min(ordinary, Math.max(HOUR_MS, left / 8)) : ordinary
   return Math.round(now + delay * (1 + 0.1 * hashFraction(name, `${now}`)))
+}
+
+export function isStalled(tries: number): boolean {
+  return tries > 0 && tries % MAX_TRIES_PER_ORDER === 0
 }
 
 /** After failures for a week, without a valid certificate. */
@@ -236,7 +240,7 @@ function pauseFor(error: AcmeError, plan: RetryPlan, now: number): RetryPlan {
 }
 
 function orderAfter(tries: number): Partial<Certificate> {
-  return tries % MAX_TRIES_PER_ORDER === 0 ? NO_ORDER : {}
+  return isStalled(tries) ? NO_ORDER : {}
 }
 
 function planAfterRateLimit(error: AcmeError, certificate: CertificateSummary, now: number): RetryPlan {

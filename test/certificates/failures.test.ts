@@ -337,6 +337,78 @@ test('an order for which the CA fails is replaced, also when no other name is du
   assert.equal(ca.requests.order, 2)
 })
 
+for (const [kind, firstWithin, renewalWithin] of [
+  ['unreachable', 20 * MINUTE_MS, 20 * MINUTE_MS],
+  ['timeout', 1.1 * DAY_MS, 12 * HOUR_MS],
+] as const)
+  test(`first certificates and renewals follow after hours in which the CA could not sign: ${kind}`, async () => {
+    await using issuing = await startActive({ life: 160 * HOUR_MS })
+    const { ca, time, certificates } = issuing
+    const cannotSign = async () => {
+      ca.before = (step) => {
+        if (step === 'finalize') throw new AcmeError(kind, 'the CA cannot sign')
+      }
+      for (const end = time.now + 3 * HOUR_MS; time.now < end; ) await issuing.next(certificates)
+      ca.before = () => undefined
+    }
+    const followsWithin = async (milliseconds: number) => {
+      const [issued, end] = [ca.certificates, time.now + milliseconds]
+      while (ca.certificates === issued) await issuing.next(certificates)
+      assert.ok(time.now <= end, `${time.now - end}`)
+      assert.equal(ca.certificates, issued + 1)
+      assert.ok((await issuing.served())!.fits)
+    }
+    await cannotSign()
+    assert.ok(ca.ordered.get(NAME)! > 1, 'the order may be the cause')
+    await followsWithin(firstWithin)
+    const first = (await issuing.served())!
+    await issuing.next(certificates)
+    time.now = (await issuing.row()).renewAt!
+    await cannotSign()
+    assert.equal((await issuing.row()).hasRenewalInfo, true, 'nothing was issued in its place')
+    await followsWithin(renewalWithin)
+    assert.ok(!ca.issued.has(first.id), 'the order names the replaced certificate')
+    assert.deepEqual(ca.limits.passed, [])
+  })
+
+test('an order that the CA invalidates instead of signing is replaced, and does not count as a certificate', async () => {
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
+  let signs = false
+  ca.before = (step, names) => {
+    if (step !== 'finalize' || signs) return
+    ca.failValidation(names)
+    throw new AcmeError('rejected', 'a CAA record of the name forbids it', { type: 'caa' })
+  }
+  for (let tries = 0; tries < 6; tries++) {
+    await issuing.next(certificates)
+    time.now += HOUR_MS
+  }
+  signs = true
+  assert.equal(await issuing.next(certificates), 1)
+})
+
+test('four certificates of a name in a week keep the next order waiting, and its record says so', async () => {
+  await using issuing = await startActive({ renewalInformation: false })
+  const { ca, time, certificates } = issuing
+  ca.chain = (issued) => ({ ...issued, key: 'of another name' })
+  const began = time.now
+  for (let tries = 0; tries < 5; tries++) await issuing.next(certificates)
+  const [{ dueAt }, record] = [await issuing.row(), (await certificates.statuses([NAME])).get(NAME)!]
+  assert.ok(dueAt! >= began + 7 * DAY_MS)
+  assert.match(
+    record.problem!,
+    /^The issued certificate is not usable: .+\. The order waits until \S+ for the rate limits of the certificate authority\.$/,
+  )
+  assert.equal(record.renewsAt, new Date(dueAt!).toISOString())
+  assert.ok(
+    issuing.log.some(
+      ({ message, name }) => message === 'certificate order waits: rate limit' && name === NAME,
+    ),
+  )
+  assert.equal(ca.certificates, 4)
+})
+
 test('a chain that does not match is not used; the old one remains, and the record has the reason', async () => {
   await using issuing = await startActive()
   const { ca, time, certificates } = issuing
