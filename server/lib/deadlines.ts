@@ -31,8 +31,8 @@ export interface Deadlines extends ConnectionDeadlines {
   encodedBody: number
   /** All queries of a lookup: below the ten seconds of the contract by the delay of a busy event loop. */
   dns: number
-  /** Without a byte of the mail server, and for an email. */
-  mail: { step: number; send: number }
+  /** To connect to the mail server, for an email that a request waits for, and for others: RFC 5321, 4.5.3.2 asks for minutes. */
+  mail: { connect: number; send: number; background: number }
   /** Drawing a thumbnail, with the start of the browser. */
   drawing: number
   /** Rendering a Markdown document, once its thread runs. Afterwards the document is shown as text. */
@@ -63,7 +63,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   blobs: { request: 6 * SECOND_MS, exchange: 36 * SECOND_MS, hang: 2 * SECOND_MS },
   encodedBody: 100,
   dns: 9 * SECOND_MS,
-  mail: { step: 3500, send: 15 * SECOND_MS },
+  mail: { connect: 7 * SECOND_MS, send: 15 * SECOND_MS, background: MINUTE_MS },
   drawing: 10 * SECOND_MS,
   markdown: SECOND_MS,
   secretScan: 10 * SECOND_MS,

@@ -11,6 +11,8 @@ export interface Email {
   html: string
   /** Where a mail client turns this kind of email off in one click (RFC 8058). */
   unsubscribeUrl?: string | undefined
+  /** Whether a request waits until the email is sent, by default: then a slow mail server has less time. */
+  isAwaited?: boolean
   /** The secret in the email; shown to the operator where emails are stored as files. */
   code?: string
 }
@@ -38,7 +40,7 @@ export class MailDeferredError extends ApiError {
  * Sends emails.
  *
  * `send` resolves when a mail server has accepted the email or a file was written. It times out after 15
- * seconds. UNAVAILABLE when the email was not accepted; it may be sent again unless the error is a MailRejectedError.
+ * seconds, or 60 if no request waits for it. UNAVAILABLE when the email was not accepted; it may be sent again unless the error is a MailRejectedError.
  */
 export interface Mail {
   /** Where sign-in codes appear: in emails, or in the terminal of the service (`log`). */

@@ -11,7 +11,7 @@ const RETRY_DELAY_MS = 500
 
 /** Rejects unless the mail server can be reached, speaks TLS where the URL says so, and accepts the login. */
 export async function checkSmtp(url: string): Promise<void> {
-  const transport = await openTransport(url, DEADLINES.mail.step)
+  const transport = await openTransport(url, DEADLINES.mail.connect, DEADLINES.mail.send)
   try {
     await transport.verify()
   } finally {
@@ -31,15 +31,16 @@ interface SmtpMailOptions {
 /** Mail over SMTP or SMTPS, with STARTTLS where the server offers it. */
 export function smtpMail(options: SmtpMailOptions): Mail {
   const { pause = sleep, createTimeout = (milliseconds) => AbortSignal.timeout(milliseconds) } = options
-  const { step, send } = options.deadlines ?? DEADLINES.mail
+  const { connect, send, background } = options.deadlines ?? DEADLINES.mail
   return {
     delivery: 'email',
     async send(email) {
       const { kind } = email
       const startedAt = performance.now()
       // For all attempts, also with a server that sends a byte now and then.
-      const signal = createTimeout(send)
-      const transport = await openTransport(options.url, step)
+      const timeoutMs = email.isAwaited === false ? background : send
+      const signal = createTimeout(timeoutMs)
+      const transport = await openTransport(options.url, connect, timeoutMs)
       for (let attempt = 1; ; attempt++) {
         try {
           await transport.sendMail({ ...toMessage(email, options.from), signal })
@@ -62,14 +63,10 @@ export function smtpMail(options: SmtpMailOptions): Mail {
   }
 }
 
-async function openTransport(url: string, stepTimeoutMs: number) {
+/** A server may check the content before it replies: a second attempt after a shorter time would be a second email. */
+async function openTransport(url: string, connectionTimeout: number, socketTimeout: number) {
   const { createTransport } = await import('nodemailer')
-  return createTransport({
-    url,
-    connectionTimeout: stepTimeoutMs,
-    greetingTimeout: stepTimeoutMs,
-    socketTimeout: stepTimeoutMs,
-  })
+  return createTransport({ url, connectionTimeout, greetingTimeout: connectionTimeout, socketTimeout })
 }
 
 interface SmtpFailure extends Error {

@@ -99,7 +99,7 @@ describe('a mail with a sign-in code', requires('smtp'), () => {
 
   test('causes a 503 when the mail server does not respond in time', async () => {
     const settings = { SMTP_URL: relay.url, MAIL_FROM: SENDER }
-    const deadlines = { mail: { step: 500, send: MINUTE_MS } }
+    const deadlines = { mail: { connect: 500, send: 500, background: MINUTE_MS } }
     await using impatient = await startTestService(settings, Date.now(), { deadlines })
     relay.behave('does not respond')
     const answer = await requestCode(impatient.port)

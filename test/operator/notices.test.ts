@@ -219,16 +219,24 @@ describe('emails about events', () => {
     const [folder, away] = [join(service.data, 'mail'), join(service.data, 'away')]
     await rename(folder, away)
     await writeFile(folder, 'a file where the folder should be')
-    const find = () => operator.store.read.notices.find(domainNoticeId(row))
-    do {
-      await sendDue(operator)
-      service.clock.now += DAY_MS / 6
-    } while ((await find())?.dueAt)
+    const attempts = async () => (await operator.store.read.notices.find(domainNoticeId(row)))!.attempts
+    const pass = async (days: number) => {
+      for (const end = service.clock.now + days * DAY_MS; service.clock.now < end; ) {
+        await sendDue(operator)
+        service.clock.now += DAY_MS / 24
+      }
+    }
+    await pass(2)
+    const first = await attempts()
+    await pass(4)
+    const daily = (await attempts()) - first
+    assert.ok(daily >= 3 && daily <= 5, `${daily} attempts in four more days`)
     await rm(folder)
     await rename(away, folder)
     await operator.store.write('durable', {}, (tx) => tx.domains.update(row, { failingSince: null }))
     assert.deepEqual(await notice({ kind: 'domain-works', ...domain, failingSince: 7 }), [])
     await operator.store.write('durable', {}, (tx) => tx.domains.update(row, { failingSince: 7 }))
+    service.clock.now += DAY_MS
     const [letter] = await send()
     assert.match(letter!.subject, /^lasting\.example\.test/)
   })

@@ -39,8 +39,13 @@ const CERTIFICATE_FAILING_MS = DAY_MS
 /** Emails about a suspension and its end are sent in their order, unless one has waited for a mail server or its limit. */
 const MAX_AGE_OF_REVERSED_MS = 5 * MINUTE_MS
 
-/** The last one after about a day. */
+/** The last one after about a day; then daily for an event that lasts, which would be found again without its row. */
 const MAX_ATTEMPTS = 10
+const LASTING: ReadonlySet<NoticeEvent['kind']> = new Set([
+  'site-expires',
+  'domain-fails',
+  'certificate-fails',
+])
 const MAX_RETRY_INTERVAL_MS = 4 * HOUR_MS
 const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 
@@ -184,7 +189,8 @@ export class Notices extends Component<NoticesParts> {
     try {
       const to = event.kind === 'site-shared' ? event.to : email
       const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)
-      await mail.send(noticeEmail({ to, event, addresses, branding, unsubscribeUrl, now: clock() }))
+      const message = noticeEmail({ to, event, addresses, branding, unsubscribeUrl, now: clock() })
+      await mail.send({ ...message, isAwaited: false })
       return 'done'
     } catch (error) {
       if (error instanceof MailRejectedError) {
@@ -193,8 +199,8 @@ export class Notices extends Component<NoticesParts> {
       }
       const failed = attempts + 1
       const delayMs = Math.min(RETRY_INTERVAL_MS * 2 ** attempts, MAX_RETRY_INTERVAL_MS)
-      const dueAt = failed < MAX_ATTEMPTS ? clock() + delayMs : null
-      // Without its row, an event that lasts is found again.
+      const mayBeSent = failed < MAX_ATTEMPTS || LASTING.has(event.kind)
+      const dueAt = mayBeSent ? clock() + (failed < MAX_ATTEMPTS ? delayMs : DAY_MS) : null
       await store.execute<unknown>('relaxed', ({ notices, rows }) =>
         dueAt === null ? rows.remove('notices', { id }) : notices.update(id, { attempts: failed, dueAt }),
       )
