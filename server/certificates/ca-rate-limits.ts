@@ -12,8 +12,8 @@ const ORDERS_WINDOW_MS = 3 * HOUR_MS
 /** Orders of one account, or for all sites, in 3 hours: a tenth of those for names without a certificate. */
 const MAX_ORDERS_OF_ACCOUNT = 20
 
-/** Orders for names of one registrable domain in 7 days, of the 50 that large CAs publish. */
-const MAX_ORDERS_OF_ROOT = 40
+/** First certificates for names of one registrable domain in 7 days, of the 50 that large CAs publish. */
+const MAX_CERTIFICATES_OF_ROOT = 40
 export const ROOT_WINDOW_MS = 7 * DAY_MS
 
 /** Renewals with ARI do not count at the CA but are bounded here. */
@@ -36,12 +36,14 @@ const MAX_PAUSE_MS = DAY_MS
 export interface Share {
   accountId: string
   root: string
-  /** Of a site of the service: the orders for all sites in 7 days. */
+  /** Of a site of the service: the first certificates for all sites in 7 days. */
   ofSites?: number
 }
 
 interface OrderRequest {
   name: string
+  /** The URL of the order whose certificate is requested next; undefined before it is placed. */
+  order?: string | undefined
   /** RFC 9773, 5. */
   isRenewal: boolean
   /** 0 without a certificate. */
@@ -70,7 +72,7 @@ export interface CaWrite {
 /** The scope of writes that count orders, or decide by their number. */
 export const BUDGET_SCOPE = { authority: 'orders' } as const
 
-/** Across all nodes, within limits of CAs. Undefined if the order is reserved, else the time of the next attempt. */
+/** Across all nodes, within limits of CAs: an order, or its certificate. Undefined if reserved, else the next attempt. */
 export async function reserve(
   { tx, directory }: CaWrite,
   request: OrderRequest,
@@ -82,16 +84,17 @@ export async function reserve(
     if (oldest !== undefined) time = Math.max(time, Math.round(oldest + windowMs + spreadMs))
   }
   if (time > now) return time
-  const { name, isRenewal, share } = request
-  const kind = isRenewal ? 'renewal' : 'order'
+  const { name, order, isRenewal, share } = request
+  const kind = order !== undefined ? 'certificate' : isRenewal ? 'renewal' : 'order'
+  const id = order === undefined ? randomUUID() : certificateRequestId(order)
   const by = share && { accountId: share.accountId, root: share.root }
   const names = certificateNames(name)
-  await tx.acme.countRequest({ id: randomUUID(), directory, kind, names, at: now, ...by })
+  await tx.acme.countRequest({ id, directory, kind, names, at: now, ...by })
   return undefined
 }
 
-/** The sites of one owner can use a quarter of the orders for all sites. */
-export function maxOrdersOfOwner(ofSites: number): number {
+/** The sites of one owner can use a quarter of the certificates for all sites. */
+export function maxCertificatesOfOwner(ofSites: number): number {
   return Math.ceil(ofSites / 4)
 }
 
@@ -102,20 +105,23 @@ export async function hasRoom({ tx, directory }: CaWrite, share: Share, now: num
   return true
 }
 
-/** Once per order: a failure, or before it is requested, the certificate. */
-export async function countOnce(
+/** Once per order. */
+export async function countFailure(
   { tx, directory }: CaWrite,
-  kind: 'certificate' | 'failure',
   { name, order }: { name: string; order: string },
   now: number,
 ): Promise<void> {
-  const id = `${kind} ${order}`
-  await tx.acme.countRequest({ id, directory, kind, names: certificateNames(name), at: now })
+  const names = certificateNames(name)
+  await tx.acme.countRequest({ id: `failure ${order}`, directory, kind: 'failure', names, at: now })
+}
+
+function certificateRequestId(order: string): string {
+  return `certificate ${order}`
 }
 
 /** Once the state of the order shows that none was issued. Returns whether it was counted. */
 export function uncountCertificate(tx: WriteTransaction, order: string): Promise<boolean> {
-  return tx.rows.remove('acme_requests', { id: `certificate ${order}` })
+  return tx.rows.remove('acme_requests', { id: certificateRequestId(order) })
 }
 
 /** Without names for all, and at most for a day. */
@@ -142,7 +148,7 @@ export async function prune(tx: WriteTransaction, now: number): Promise<void> {
 }
 
 /** Accounts and registrable domains have shares for names without a certificate: renewed names were within them. */
-function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
+function getLimits({ name, order, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
   const names = certificateNames(name)
   const failures: RateLimit = {
     counted: { kind: 'failure', names },
@@ -163,24 +169,22 @@ function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: numb
     // The sooner their certificates expire, the sooner they retry.
     spreadMs: lifeLeft > 0 ? lifeLeft * ORDERS_WINDOW_MS : hashFraction(name, `${now}`) * SPREAD_MS,
   }
-  if (!share || lifeLeft > 0) return [failures, certificates, orders]
-  return [failures, certificates, orders, ...limitsOfShare(share)]
+  const limits = [failures, certificates, orders, ...(share && lifeLeft === 0 ? limitsOfShare(share) : [])]
+  return order === undefined ? limits : limits.filter(({ counted }) => counted.kind === 'certificate')
 }
 
 /** Those of sites do not depend on the domains of their owner: otherwise one owner's would keep the sites of others waiting. */
 function limitsOfShare({ accountId, root, ofSites }: Share): RateLimit[] {
-  const kind = 'order'
-  const inWindow = (counted: RateLimit['counted']): RateLimit => ({
-    ...{ counted, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
+  const inWindow = (counted: Partial<Share>): RateLimit => ({
+    ...{ counted: { kind: 'order', ...counted }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
   })
-  const ofRoot = {
-    counted: { kind, root },
-    max: ofSites ?? MAX_ORDERS_OF_ROOT,
-    windowMs: ROOT_WINDOW_MS,
-  } as const
-  if (ofSites === undefined) return [inWindow({ kind, accountId }), ofRoot]
+  const perWeek = (counted: Partial<Share>, max: number): RateLimit => ({
+    ...{ counted: { kind: 'certificate', ...counted }, max, windowMs: ROOT_WINDOW_MS },
+  })
+  if (ofSites === undefined) return [inWindow({ accountId }), perWeek({ root }, MAX_CERTIFICATES_OF_ROOT)]
   return [
-    ...[inWindow({ kind, root }), ofRoot],
-    { counted: { kind, accountId, root }, max: maxOrdersOfOwner(ofSites), windowMs: ROOT_WINDOW_MS },
+    inWindow({ root }),
+    perWeek({ root }, ofSites),
+    perWeek({ accountId, root }, maxCertificatesOfOwner(ofSites)),
   ]
 }

@@ -24,7 +24,7 @@ export interface IssuingDeps extends Pick<Parts, 'store' | 'clock' | 'log'> {
   hook?: DnsHook | undefined
   /** The service's own names: the host of its pages, and `*.{site_domain}`, which includes `{site_domain}`. */
   own: readonly string[]
-  /** For the hosts of single sites, at most `perWeek` orders in 7 days. */
+  /** For the hosts of single sites, at most `perWeek` first certificates in 7 days. */
   sites?: { domain: string; perWeek: number } | undefined
   /** Certificate format; default X.509 (RFC 5280). */
   codec?: CertificateCodec

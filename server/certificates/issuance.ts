@@ -9,7 +9,7 @@ import type { Certificate, CertificateSummary } from '../store/tables/certificat
 import {
   BUDGET_SCOPE,
   certificateNames,
-  countOnce,
+  countFailure,
   pauseCa,
   reserve,
   type Share,
@@ -62,7 +62,7 @@ class LeaseLostError extends Error {}
  * |              |                 | within the limits, and store it with its key; `waiting` when  |              |
  * |              |                 | the limits are reached                                        |              |
  * | `ordered`    | pending         | present a challenge for each name until the CA validated it   | by the order |
- * | `challenged` | ready           | count the certificate and request it                          | `issued`     |
+ * | `challenged` | ready           | count the certificate within the limits and request it        | `issued`     |
  * | `finalizing` | processing      | wait until the CA has issued the certificate                  | `issued`     |
  * | `issued`     | valid           | download and check it; replace the previous one durably       | `installed`  |
  * | each         | each            | an error: plan a retry by its kind (`nextRetry`)              | `due`, later |
@@ -76,7 +76,7 @@ export class Issuance extends Component<IssuingDeps> {
   > = {
     due: (attempt) => this.#findOrPlaceOrder(attempt),
     ordered: (attempt) => this.#solveChallenges(attempt),
-    challenged: (attempt) => this.#finalize(attempt),
+    challenged: (attempt) => this.#requestCertificate(attempt),
     finalizing: (attempt) => this.#finalize(attempt),
     issued: (attempt) => this.#install(attempt),
   }
@@ -183,16 +183,18 @@ export class Issuance extends Component<IssuingDeps> {
     return toState(attempt.order)
   }
 
+  /** Orders that were placed concurrently may have used up the limits of certificates: then this one waits. */
+  async #requestCertificate(attempt: IssuanceAttempt): Promise<IssuanceState | 'waiting'> {
+    const isReserved =
+      isRenewal(attempt.certificate) ||
+      (await this.#whileLeased(attempt, 'durable', (tx) => this.#reserve(tx, attempt)))
+    return isReserved ? this.#finalize(attempt) : 'waiting'
+  }
+
   async #finalize(attempt: IssuanceAttempt): Promise<IssuanceState> {
-    const { acme, clock, directory } = this.parts
-    const { name, certificate, order } = attempt
-    if (!isRenewal(certificate))
-      await this.#whileLeased(attempt, 'relaxed', (tx) =>
-        countOnce({ tx, directory }, 'certificate', { name, order: order!.url }, clock()),
-      )
     attempt.mayBeIssued = true
-    const request = await this.#codec.request(certificateNames(name), attempt.key!)
-    attempt.order = await acme.finalize(order!, request)
+    const request = await this.#codec.request(certificateNames(attempt.name), attempt.key!)
+    attempt.order = await this.parts.acme.finalize(attempt.order!, request)
     return 'issued'
   }
 
@@ -266,7 +268,7 @@ export class Issuance extends Component<IssuingDeps> {
       const stored = { ...changes, ...(isDropped && NO_ORDER), hasRenewalInfo, challengeType, dueAt }
       await tx.certificates.update(name, stored)
       if (plan.countsAsFailure)
-        await countOnce({ tx, directory }, 'failure', { name, order: order?.url ?? randomUUID() }, now)
+        await countFailure({ tx, directory }, { name, order: order?.url ?? randomUUID() }, now)
       if (plan.pause) await pauseCa({ tx, directory }, plan.pause, now)
       await tx.leases.release(leaseName(name), attempt.holder)
       return { ...plan, dueAt }
@@ -294,13 +296,16 @@ export class Issuance extends Component<IssuingDeps> {
     return challengeTypesFor(name, { byDns: own.includes(name) && hook !== undefined, first })
   }
 
-  /** When the limits are reached the name waits and its order is dropped. One released since it was due gets no order. */
-  async #reserve(tx: WriteTransaction, { name, certificate, holder }: IssuanceAttempt): Promise<boolean> {
+  /** When the limits are reached the name waits, and an unknown order is dropped. One released since it was due gets none. */
+  async #reserve(
+    tx: WriteTransaction,
+    { name, certificate, holder, order }: IssuanceAttempt,
+  ): Promise<boolean> {
     const { clock, directory, log } = this.parts
     const now = clock()
     const share = await this.#findShare(tx, name)
     const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
-    const request = { name, isRenewal: isRenewal(certificate), lifeLeft: left, share }
+    const request = { name, order: order?.url, isRenewal: isRenewal(certificate), lifeLeft: left, share }
     const isRequested = (await tx.certificates.findSummary(name))?.unusedSince === null
     const dueAt = isRequested ? await reserve({ tx, directory }, request, now) : null
     if (dueAt === undefined) return true
@@ -309,7 +314,7 @@ export class Issuance extends Component<IssuingDeps> {
     // The last error alone says more than a short wait. That more sites exist than certificates is no failure.
     const isLong = dueAt !== null && dueAt - now > MAX_SILENT_WAIT_MS && !share?.ofSites
     const problem = isLong ? describeWait(certificate.problem, until) : certificate.problem
-    await tx.certificates.update(name, { dueAt, ...NO_ORDER, problem })
+    await tx.certificates.update(name, { dueAt, ...(order ? {} : NO_ORDER), problem })
     await tx.leases.release(leaseName(name), holder)
     return false
   }

@@ -6,7 +6,7 @@ import {
   BUDGET_SCOPE,
   findPause,
   hasRoom,
-  maxOrdersOfOwner,
+  maxCertificatesOfOwner,
   prune,
   ROOT_WINDOW_MS,
 } from './ca-rate-limits.ts'
@@ -41,7 +41,7 @@ export async function requestSiteCertificates(
 ): Promise<boolean> {
   if (!sites) return true
   const { domain, perWeek } = sites
-  const maxOfOwner = maxOrdersOfOwner(perWeek)
+  const maxOfOwner = maxCertificatesOfOwner(perWeek)
   const owners = { changedSince, maxOfOwner, directory, since: clock() - ROOT_WINDOW_MS }
   const missing = await store.read.certificates.missingSites(domain, SITES_PER_RUN, owners)
   if (missing.length === 0) return true

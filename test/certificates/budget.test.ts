@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countOnce, reserve, type Share } from '../../server/certificates/ca-rate-limits.ts'
+import { AcmeError } from '../../packages/acme-client/acme.ts'
+import { countFailure, reserve, type Share } from '../../server/certificates/ca-rate-limits.ts'
 import { requestCertificate } from '../../server/certificates/maintenance.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow } from '../store/rows.ts'
 import { activate, type Issuing, NAME, startIssuing } from './fixture.ts'
+import type { SimulatedCa } from './simulated-ca.ts'
 
 interface OrderOptions {
   renewal?: boolean
@@ -64,17 +66,10 @@ test('the budget is four certificates for the same names in 7 days, and four fai
   const start = time.now
   for (let order = 0; order < 4; order++, time.now += HOUR_MS) {
     assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
-    const count = () =>
-      store.write('relaxed', {}, (tx) =>
-        countOnce(
-          { tx, directory },
-          'certificate',
-          { name: '*.sites.test', order: `order/${order}` },
-          time.now,
-        ),
-      )
-    await count()
-    await count()
+    const certificate = { name: '*.sites.test', order: `order/${order}`, isRenewal: false, lifeLeft: 0 }
+    const count = () => store.write('relaxed', {}, (tx) => reserve({ tx, directory }, certificate, time.now))
+    assert.equal(await count(), undefined)
+    if (order < 3) assert.equal(await count(), undefined)
   }
   assert.equal(await earliestOrder(issuing, '*.sites.test'), start + 7 * DAY_MS)
   const share = { accountId: 'ann', root: 'sites.test' }
@@ -86,7 +81,7 @@ test('the budget is four certificates for the same names in 7 days, and four fai
   const failing = time.now
   for (let order = 0; order < 4; order++, time.now += MINUTE_MS)
     await store.write('relaxed', {}, (tx) =>
-      countOnce({ tx, directory }, 'failure', { name: NAME, order: `order/f${order}` }, time.now),
+      countFailure({ tx, directory }, { name: NAME, order: `order/f${order}` }, time.now),
     )
   assert.equal(await earliestOrder(issuing, NAME, { renewal: true }), failing + HOUR_MS)
   assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
@@ -122,6 +117,75 @@ test('a registrable domain has its own budget, across accounts', async () => {
   assert.equal(count, 40)
   assert.equal(await certified(issuing, ['www.shared.co.uk'], 'other'), 1)
   assert.equal(await certified(issuing, ['www.other.co.uk'], 'other'), 1)
+})
+
+for (const [what, fail] of [
+  ['orders that the CA does not accept', (ca: SimulatedCa) => failOrders(ca)],
+  ['failed validations', (ca: SimulatedCa) => failValidations(ca)],
+] as const)
+  test(`${what} for half a day use up no certificates of the week`, async () => {
+    await using issuing = await startIssuing()
+    const { store, ca, time } = issuing
+    const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 8 } })
+    await store.write('durable', {}, async (tx) => {
+      for (let number = 0; number < 3; number++) {
+        const live = { ownerId: `owner-${number}`, liveVersionId: 'v', createdAt: number }
+        await tx.sites.insert(siteRow(`site-${number}`, live))
+      }
+    })
+    for (let number = 0; number < 3; number++)
+      await activate(store, certificates, `n${number}.shared.test`, `account-${number}`)
+    fail(ca)
+    const pass = async (milliseconds: number) => {
+      for (const end = time.now + milliseconds; time.now < end && ca.certificates < 6; )
+        await certificates.runDue().then(() => (time.now += 5 * MINUTE_MS))
+    }
+    await pass(DAY_MS / 2)
+    assert.ok(ca.requests.order >= 24, `${ca.requests.order}`)
+    ca.before = () => undefined
+    await pass(1.2 * DAY_MS)
+    assert.equal(ca.certificates, 6)
+    assert.deepEqual(ca.limits.passed, [])
+  })
+
+function failOrders(ca: SimulatedCa): void {
+  ca.before = (step) => {
+    if (step === 'order') throw new AcmeError('unreachable', 'status 503')
+  }
+}
+
+function failValidations(ca: SimulatedCa): void {
+  ca.before = (step, names) => {
+    if (step === 'authorize') throw ca.failValidation(names)
+  }
+}
+
+test('orders that were placed concurrently exceed no limit of certificates, and those that wait are kept', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 8 } })
+  const { promise: allPlaced, resolve } = Promise.withResolvers<void>()
+  ca.before = (step) => {
+    if (step !== 'authorize') return undefined
+    if (ca.requests.authorize === 10) resolve()
+    return allPlaced
+  }
+  const names = Array.from({ length: 10 }, (_, number) => `site-${number}.sites.test`)
+  await store.write('durable', {}, async (tx) => {
+    for (const [number, name] of names.entries()) {
+      const live = { ownerId: `owner-${number}`, liveVersionId: 'v', updatedAt: 1 }
+      await tx.sites.insert(siteRow(`site-${number}`, live))
+      await requestCertificate(tx, name, time.now)
+    }
+  })
+  await certificates.runDue()
+  assert.deepEqual([ca.requests.order, ca.certificates], [10, 8])
+  const rows = await Promise.all(names.map((name) => issuing.row(name)))
+  const waiting = rows.filter((row) => row.chain === null)
+  assert.ok(waiting.every(({ dueAt, orderUrl }) => dueAt! > time.now + 6 * DAY_MS && orderUrl !== null))
+  time.now = Math.max(...waiting.map(({ dueAt }) => dueAt!)) + SECOND_MS
+  await certificates.runDue()
+  assert.deepEqual(ca.certificates, 10)
 })
 
 test('sites of accounts get certificates of their own within the budget, and names without a site never do', async () => {

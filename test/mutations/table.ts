@@ -1106,7 +1106,7 @@ const ROWS: readonly Row[] = [
   ['answers threads of another review', 'server/store/queries/reviews.ts', 'ReviewQueries.thread', '{ id, slug, previewName }', '{ id }', 'test/api/reviews.test.ts'],
   ['loses the decisions of reviews when a site is renamed', 'server/store/queries/sites.ts', 'SITE_TABLES', ", 'review_decisions'", '', 'test/api/reviews.test.ts'],
   ['sends a change of a domain to a watcher whose key has ended', 'server/domains/watch.ts', 'DomainWatchers.#poll', 'if (isSignedIn(watcher)) this.#send(watcher, record, now)', 'this.#send(watcher, record, now)', 'test/domains/following.test.ts'],
-  ['orders all certificates of sites for one owner that restores sites', 'server/certificates/ca-rate-limits.ts', 'limitsOfShare', 'maxOrdersOfOwner(ofSites)', 'ofSites', 'test/certificates/budget.test.ts'],
+  ['orders all certificates of sites for one owner that restores sites', 'server/certificates/ca-rate-limits.ts', 'limitsOfShare', 'maxCertificatesOfOwner(ofSites)', 'ofSites', 'test/certificates/budget.test.ts'],
   ['serves the root document of a renamed site without compression', 'server/sites/names.ts', 'renameWithin', 'if (liveVersionId) await tx.versions.update(liveVersionId, { isEncoded: false })', '', 'test/api/metadata.test.ts'],
   ['deletes a file of another folder through a symbolic link with a pull', 'client/cli/folder/folder-writer.ts', 'FolderWriter.remove', 'this.check(path)', '', 'test/cli/own-site.test.ts'],
   ['redirects a domain of a restored site to one that another site has since', 'server/domains/status.ts', 'restoreSiteDomains', 'primary && primary.slug === slug ? primary.domain : null', 'primary ? primary.domain : null', TRASH],

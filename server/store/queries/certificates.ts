@@ -175,7 +175,7 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
   }
 
   /**
-   * Live sites without a certificate, of owners with fewer than `maxOfOwner` orders for sites since then: first those
+   * Live sites without a certificate, of owners with fewer than `maxOfOwner` certificates for sites since then: first those
    * that had one under a former name, then the newest; `limit` of each, and a site may be twice in the result. Without
    * `changedSince`, all sites are read when none is missing.
    */
@@ -186,7 +186,7 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
   ): Promise<{ name: string; ownerId: string }[]> {
     const suffix = `.${siteDomain}`
     const name = sql<string>`sites.slug || ${suffix}`
-    const orders = sql`from acme_requests where kind = 'order'
+    const certificates = sql`from acme_requests where kind = 'certificate'
       and directory = ${directory} and root = ${siteDomain} and at > ${since} and account_id`
     const sites = this.db
       .selectFrom('sites')
@@ -200,13 +200,13 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
       .limit(limit)
     // For each of few sites; below, once for all.
     const renamed = sites.where(
-      sql<boolean>`(select count(*) ${orders} = sites.owner_id) < ${maxOfOwner} and slug in (select former.renamed_to from sites as former
+      sql<boolean>`(select count(*) ${certificates} = sites.owner_id) < ${maxOfOwner} and slug in (select former.renamed_to from sites as former
         join certificates on certificates.name = former.slug || ${suffix}
         where former.renamed_to is not null)`,
     )
     const newest = sites.where(
       sql<boolean>`owner_id not in (
-        select account_id ${orders} is not null group by account_id having count(*) >= ${maxOfOwner})`,
+        select account_id ${certificates} is not null group by account_id having count(*) >= ${maxOfOwner})`,
     )
     return [...(await renamed.execute()), ...(await newest.execute())]
   }

@@ -91,7 +91,7 @@ export const acmeRequestTable = new Table({
   /** A set: their order does not matter. Empty for a pause of all. */
   names: nameSet,
   at: integer,
-  /** Of an order: the owner of the name, and its registrable domain; null for the service's own names. */
+  /** Of an order or certificate: the owner of the name, and its registrable domain; null for the service's own names. */
   accountId: nullable(text),
   root: nullable(text),
 })
