@@ -71,13 +71,22 @@ async function checkPointing(
 ): Promise<{ verdict: CheckVerdict; found: string[] | null }> {
   const [aliases, addresses] = await Promise.all([dns.cname(domain), dns.addresses(domain)])
   const found = aliases.values.length > 0 ? toFindings(aliases) : toFindings(addresses)
-  const expected = await dns.addresses(proxyHost)
+  const zoneAbove = (await splitName(domain)).root.replace(/^[^.]+\./, '')
+  const isFailing = (addresses.error ?? aliases.error) !== undefined
+  const [expected, above] = await Promise.all([
+    dns.addresses(proxyHost),
+    isFailing ? dns.caa(zoneAbove) : undefined,
+  ])
   if (aliases.values.includes(proxyHost)) {
     const leadsNowhere = expected.values.length === 0 && expected.error === undefined
     const message = `${domain} is an alias of ${proxyHost}`
     return { verdict: leadsNowhere ? checkOwnAddresses(message, proxyHost, expected) : PRESENT, found }
   }
   const verdict = comparePointing(domain, proxyHost, { aliases, addresses, expected: expected.values })
+  if (verdict.is === 'unclear' && above?.error !== undefined) {
+    const cause = `Lookups of this server fail for ${zoneAbove}, too: contact the administrator`
+    return { verdict: { is: 'unclear', message: `${verdict.message}. ${cause}`, isOurFault: true }, found }
+  }
   const isPartly = addresses.values.some((address) => expected.values.includes(address))
   const isKnown = expected.values.length > 0 && (expected.error === undefined || !isPartly)
   const isOurFault = verdict.is !== 'there' && !isKnown

@@ -35,7 +35,7 @@ const MAX_REQUESTED_CHECKS = { total: 32, perKey: 8 }
 
 const RETRY_AFTER_FAILURE_MS = MINUTE_MS
 
-/** Between log entries about a failed lookup of the service's own name. */
+/** Between log entries about lookups that fail for all domains. */
 const WARNING_INTERVAL_MS = HOUR_MS
 
 interface StatusChange {
@@ -184,7 +184,7 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
     const { log, clock, proxyHost } = this.parts
     if (isWithin(WARNING_INTERVAL_MS, this.#warnedAt, clock())) return
     this.#warnedAt = clock()
-    log.warn('DNS lookup of the proxy host failed; custom domains cannot be verified', { proxyHost, problem })
+    log.warn('DNS lookups of this server fail; custom domains cannot be verified', { proxyHost, problem })
   }
 }
 

@@ -91,6 +91,28 @@ test('a domain does not fail when only some addresses of the proxy could be look
   assert.match(pointing.message, /domain target, edge\.slipway\.test, could not be looked up \(no response\)/)
 })
 
+test('a domain does not fail when the resolver of the service fails for the zone above it, too', async () => {
+  const failure = { values: [], error: 'the DNS servers fail' }
+  for (const isResolverFailing of [true, false]) {
+    const above: string[] = []
+    const dns: Dns = {
+      cname: async () => failure,
+      addresses: async (name) => (name === PROXY ? { values: ['192.0.2.1'] } : failure),
+      txt: async () => failure,
+      caa: async (name) => {
+        above.push(name)
+        return { records: [], ...(isResolverFailing && { error: 'the DNS servers fail' }) }
+      },
+    }
+    const domain = { domain: 'www.example.co.uk', verificationToken: 'proof' }
+    const { pointing } = await checkRecords(dns, domain, PROXY)
+    assert.ok(pointing.is === 'unclear')
+    assert.equal(pointing.isOurFault, isResolverFailing)
+    assert.equal(/fail for co\.uk, too: contact the administrator$/.test(pointing.message), isResolverFailing)
+    assert.deepEqual(above, ['co.uk'])
+  }
+})
+
 const testDns = sharedTestDns()
 
 describe('the reason of a domain names the problem of', needsDns, () => {
