@@ -50,7 +50,7 @@ const YEAR_SECONDS = 365 * DAY_SECONDS
 const rows = {
   host: text(
     'localhost',
-    'Address that HTTP and HTTPS listen on. `localhost` is this machine only; `0.0.0.0` is every network.',
+    'Address that HTTP and HTTPS listen on. `localhost` is this machine only; `::` is every network, over IPv6 and IPv4; `0.0.0.0` is IPv4 only.',
   ),
   port: integer(8080, [0, 65535], 'HTTP port. `0` picks a free port.'),
   baseUrl: origin('Public URL of the dashboard and the API. Default: `http://localhost:PORT`.'),

@@ -226,7 +226,7 @@ function deploymentWarnings(values: SettingValues): readonly string[] {
   if (baseUrl === '' || isLoopbackUrl(baseUrl)) return warnings
   if (isLoopbackHost(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)
     warnings.push(
-      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1 or SLIPWAY_PROXY_PROTOCOL=private`,
+      `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=::, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1 or SLIPWAY_PROXY_PROTOCOL=private`,
     )
   if (values.httpsPort !== undefined && !values.tlsCertFile && !values.dnsHook && !values.siteCertificates)
     warnings.push(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -39,6 +40,19 @@ test('a port with several sockets is refused to another service', async () => {
       name: 'ListenError',
       code: 'EADDRINUSE',
     })
+})
+
+test('the address "::" of the documents accepts connections over IPv6 and IPv4', async () => {
+  for (const document of ['README.md', 'docs/run.md', 'docs/https.md', 'deploy/README.md']) {
+    const text = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8')
+    assert.doesNotMatch(text, /SLIPWAY_HOST=0/, `${document} asks for AAAA records`)
+  }
+  await using listening = await listen(0, undefined, '::')
+  for (const host of ['127.0.0.1', '::1']) {
+    const client = connect(listening.port, host)
+    await once(client, 'connect')
+    client.destroy()
+  }
 })
 
 test('the sockets of a port have one limit of open connections, beyond which they are closed', async () => {
