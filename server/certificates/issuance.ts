@@ -15,7 +15,7 @@ import {
   type Share,
   uncountCertificate,
 } from './ca-rate-limits.ts'
-import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
+import { ChallengeError, challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
 import { firstPlan, isStalled, lifeLeft, NO_ORDER, nextDueTime, nextRetry } from './schedule.ts'
 import { certificateKeyContext, orderKeyContext } from './stored-keys.ts'
@@ -281,12 +281,13 @@ export class Issuance extends Component<IssuingDeps> {
     return retry.pause?.names.length === 0 ? 'paused' : 'failed'
   }
 
-  /** Chooses another challenge type only after a failed validation. */
+  /** Chooses another challenge type only after a failed validation, or when the DNS hook failed. */
   #nextChallengeType(
     { name, certificate, presentedType }: IssuanceAttempt,
     error: unknown,
   ): ChallengeType | null {
-    if (!(error instanceof AcmeError && error.kind === 'challenge-failed')) return certificate.challengeType
+    const hasFailed = error instanceof AcmeError && error.kind === 'challenge-failed'
+    if (!hasFailed && !(error instanceof ChallengeError)) return certificate.challengeType
     const [tried, next = tried] = this.#challengeTypes(name, presentedType ?? certificate.challengeType)
     return next!
   }

@@ -126,6 +126,24 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
     assert.deepEqual(await store.read.acme.challenges(type, time.now), [], 'the challenge is removed')
 })
 
+test('the own host is validated over HTTP when the DNS hook has no access to its zone, and the wildcard by the hook only', async () => {
+  await using issuing = await startIssuing()
+  const { ca, time } = issuing
+  const present = async (name: string) => {
+    if (!name.endsWith('.sites.test')) throw new Error(`no zone for ${name}`)
+  }
+  const hook = { present, cleanup: async () => undefined }
+  const validated: string[] = []
+  ca.validate = ({ type, name }) => void validated.push(`${name} ${type}`)
+  const certificates = issuing.node({ own: ['*.sites.test', 'slipway.test'], hook })
+  await certificates.runDue()
+  assert.match((await issuing.row('slipway.test')).problem!, /no zone for _acme-challenge\.slipway\.test/)
+  time.now += 2 * MINUTE_MS
+  await certificates.runDue()
+  assert.ok((await issuing.served('slipway.test'))!.fits)
+  assert.deepEqual(validated, ['sites.test dns-01', 'sites.test dns-01', 'slipway.test http-01'])
+})
+
 test('the wildcard of the site domain is validated by the DNS hook, and released when no longer configured', async () => {
   await using issuing = await startIssuing()
   const { ca } = issuing
