@@ -161,7 +161,7 @@ export function nextRetry(error: unknown, { certificate, now, outages, hasOwner 
         certificate,
         problem,
         now,
-        mayEnd: hasOwner && error.type === 'rejectedIdentifier',
+        mayEnd: hasOwner && ['rejectedIdentifier', 'caa'].includes(error.type ?? ''),
       })
   }
 }

@@ -91,6 +91,30 @@ test('a renewal that new CAA records forbid is not ordered, keeps its certificat
   assert.equal((await issuing.row()).problem, null)
 })
 
+test('a certificate that expired because of CAA records does not stay the first to expire', async () => {
+  await using issuing = await startIssuing()
+  const { store, time } = issuing
+  const records: CaaRecord[] = []
+  const certificates = issuing.node({
+    dns: { caa: async (name) => ({ records: name === NAME ? records : [] }) },
+  })
+  await activate(store, certificates)
+  await certificates.runDue()
+  const { notAfter } = (await store.read.certificates.nextToExpire())!
+  records.push({ critical: false, tag: 'issue', value: 'other.example' })
+  time.now = (await issuing.row()).renewAt!
+  while (time.now < notAfter) {
+    assert.notEqual(await store.read.certificates.nextToExpire(), undefined)
+    await issuing.next(certificates)
+  }
+  if ((await issuing.row()).dueAt !== null) await issuing.next(certificates)
+  assert.equal(await store.read.certificates.nextToExpire(), undefined)
+  assert.match((await issuing.row()).problem!, /CAA record .* to retry, run: slipway domains check/)
+  records.length = 0
+  await certificates.retry(NAME)
+  assert.equal(await certificates.runDue(), 1)
+})
+
 test('retries end after a week of failures, with that reason, and restart when the domain is active again', async () => {
   await using issuing = await startActive()
   const { ca, store, time, certificates } = issuing
