@@ -30,7 +30,6 @@ const FAILURES_WINDOW_MS = HOUR_MS
 /** Many names may wait for the same slot: those without a certificate retry spread over this time. */
 const SPREAD_MS = 10 * MINUTE_MS
 
-/** Maximum time that a CA's Retry-After suspends all requests. */
 const MAX_PAUSE_MS = DAY_MS
 
 export interface Share {
@@ -105,7 +104,6 @@ export async function hasRoom({ tx, directory }: CaWrite, share: Share, now: num
   return true
 }
 
-/** Once per order. */
 export async function countFailure(
   { tx, directory }: CaWrite,
   { name, order }: { name: string; order: string },
@@ -120,7 +118,7 @@ function certificateRequestId(order: string): string {
 }
 
 /** Once the state of the order shows that none was issued. Returns whether it was counted. */
-export function uncountCertificate(tx: WriteTransaction, order: string): Promise<boolean> {
+export function uncount(tx: WriteTransaction, order: string): Promise<boolean> {
   return tx.rows.remove('acme_requests', { id: certificateRequestId(order) })
 }
 

@@ -4,10 +4,11 @@ import type { CaaPolicy } from '../domains/caa.ts'
 import { Component } from '../lib/component.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
+import type { Queries } from '../store/queries.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import type { CertificateSummary } from '../store/tables/certificates.ts'
 import { refreshRenewalInfo } from './ari.ts'
-import { findPause } from './ca-rate-limits.ts'
+import { certificateNames, findPause } from './ca-rate-limits.ts'
 import { challengeTypesFor } from './challenge-solver.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
@@ -29,6 +30,9 @@ const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
 
 /** A change may be visible this much later than its time says. */
 const MAX_WRITE_MS = MINUTE_MS
+
+/** Between orders that the owner of a name brings forward. */
+const RETRY_INTERVAL_MS = 60 * MINUTE_MS
 
 /** While the CA is unreachable. */
 const MIN_BACKOFF_MS = 10 * SECOND_MS
@@ -54,15 +58,15 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     return releaseCertificate(tx, name, this.parts.clock())
   }
 
-  /** After too many failures; the CA's limits still apply. */
+  /** When retries have ended, or sooner than planned unless an order was placed within an hour. The CA's limits still apply. */
   async retry(name: string): Promise<void> {
     const { store, clock } = this.parts
-    const hasNoRetry = (certificate: CertificateSummary | undefined) =>
-      certificate?.dueAt === null && certificate.unusedSince === null
-    if (!hasNoRetry(await store.read.certificates.findSummary(name))) return
+    if (!(await this.#findRetriable(store.read, name))) return
     await store.write('relaxed', { host: name }, async (tx) => {
-      if (hasNoRetry(await tx.certificates.findSummary(name)))
-        await tx.certificates.update(name, { dueAt: clock() })
+      const found = await this.#findRetriable(tx, name)
+      // One that is only brought forward does not end the retries sooner.
+      const failures = (found?.failures ?? 0) - (found?.dueAt === null ? 0 : 1)
+      if (found) await tx.certificates.update(name, { dueAt: clock(), failures })
     })
   }
 
@@ -104,6 +108,17 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     this.#stopped = true
     this.#stopping.resolve()
     await this.#issuance.stop()
+  }
+
+  async #findRetriable(queries: Queries, name: string): Promise<CertificateSummary | undefined> {
+    const { clock, directory } = this.parts
+    const found = await queries.certificates.findSummary(name)
+    if (found?.unusedSince !== null) return undefined
+    if (found.dueAt === null) return found
+    if (found.failures === 0 || found.orderUrl !== null || found.dueAt <= clock()) return undefined
+    const orders = { kind: 'order', directory, names: certificateNames(name) } as const
+    const last = await queries.acme.nthLatestRequest(orders, 1, clock() - RETRY_INTERVAL_MS)
+    return last === undefined ? found : undefined
   }
 
   async #runBatch(): Promise<number> {

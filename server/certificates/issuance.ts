@@ -13,7 +13,7 @@ import {
   pauseCa,
   reserve,
   type Share,
-  uncountCertificate,
+  uncount,
 } from './ca-rate-limits.ts'
 import { ChallengeError, challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
@@ -29,7 +29,6 @@ interface IssuanceAttempt {
   certificate: Certificate
   holder: string
   fence: number
-  /** Consecutive failures to reach the CA before this attempt. */
   outages: number
   /** The CA may have issued a certificate for the order; the replaced one then cannot be replaced again. */
   mayBeIssued: boolean
@@ -142,9 +141,7 @@ export class Issuance extends Component<IssuingDeps> {
     if (!order) return false
     attempt.mayBeIssued = order.status === 'processing' || order.status === 'valid'
     if (!attempt.mayBeIssued) {
-      const wasCounted = await this.#whileLeased(attempt, 'relaxed', (tx) =>
-        uncountCertificate(tx, order.url),
-      )
+      const wasCounted = await this.#whileLeased(attempt, 'relaxed', (tx) => uncount(tx, order.url))
       if (order.status === 'invalid' && (wasCounted || order.problem === undefined)) return false
       if (order.status !== 'invalid' && isStalled(attempt.outages || certificate.failures)) return false
     }
@@ -363,7 +360,6 @@ function toState({ status, problem }: Order): IssuanceState {
   throw new AcmeError('challenge-failed', problem ?? 'The certificate authority invalidated the order')
 }
 
-/** After the last error, if any. */
 function describeWait(problem: string | null, until: string): string {
   const reason = (problem ?? '').split(WAITS, 1)[0]!.trim().replace(/[^.]$/, '$&.')
   return `${reason} ${WAITS} ${until} for the rate limits of the certificate authority.`.trim()

@@ -134,35 +134,28 @@ interface RetryInput {
 }
 
 export function nextRetry(error: unknown, { certificate, now, outages, hasOwner }: RetryInput): RetryPlan {
-  const problem = formatProblem(error)
-  if (!(error instanceof AcmeError)) return planAfterFailure({ certificate, problem, now, keepsOrder: true })
-  switch (error.kind) {
-    case 'unreachable':
+  const failed = { certificate, problem: formatProblem(error), now }
+  if (!(error instanceof AcmeError)) return planAfterFailure({ ...failed, keepsOrder: true })
+  const { kind, type = '' } = error
+  const mayEnd = hasOwner && (kind === 'challenge-failed' || ['rejectedIdentifier', 'caa'].includes(type))
+  switch (kind) {
+    case 'unreachable': {
       // The CA is unreachable for this name only, repeatedly.
       if (outages === 0 && certificate.problem !== null)
-        return pauseFor(error, planAfterFailure({ certificate, problem, now, keepsOrder: true }), now)
+        return pauseFor(error, planAfterFailure({ ...failed, keepsOrder: true }), now)
       // The CA may fail for this order only.
-      return pauseFor(
-        error,
-        {
-          changes: { ...orderAfter(outages + 1), problem, dueAt: planSoon(certificate.name, now) },
-          countsAsFailure: false,
-        },
-        now,
-      )
+      const { problem } = failed
+      const changes = { ...orderAfter(outages + 1), problem, dueAt: planSoon(certificate.name, now) }
+      return pauseFor(error, { changes, countsAsFailure: false }, now)
+    }
     case 'rate-limited':
       return planAfterRateLimit(error, certificate, now)
     case 'timeout':
-      return planAfterFailure({ certificate, problem, now, keepsOrder: true })
+      return planAfterFailure({ ...failed, keepsOrder: true })
     case 'challenge-failed':
-      return { ...planAfterFailure({ certificate, problem, now, mayEnd: hasOwner }), countsAsFailure: true }
+      return { ...planAfterFailure({ ...failed, mayEnd }), countsAsFailure: true }
     case 'rejected':
-      return planAfterFailure({
-        certificate,
-        problem,
-        now,
-        mayEnd: hasOwner && ['rejectedIdentifier', 'caa'].includes(error.type ?? ''),
-      })
+      return planAfterFailure({ ...failed, mayEnd })
   }
 }
 

@@ -71,12 +71,9 @@ async function checkPointing(
 ): Promise<{ verdict: CheckVerdict; found: string[] | null }> {
   const [aliases, addresses] = await Promise.all([dns.cname(domain), dns.addresses(domain)])
   const found = aliases.values.length > 0 ? toFindings(aliases) : toFindings(addresses)
-  const zoneAbove = (await splitName(domain)).root.replace(/^[^.]+\./, '')
-  const isFailing = (addresses.error ?? aliases.error) !== undefined
-  const [expected, above] = await Promise.all([
-    dns.addresses(proxyHost),
-    isFailing ? dns.caa(zoneAbove) : undefined,
-  ])
+  const zone = (await splitName(domain)).root.replace(/^[^.]+\./, '')
+  const failed = (addresses.error ?? aliases.error) !== undefined
+  const [expected, above] = await Promise.all([dns.addresses(proxyHost), failed ? dns.caa(zone) : undefined])
   if (aliases.values.includes(proxyHost)) {
     const leadsNowhere = expected.values.length === 0 && expected.error === undefined
     const message = `${domain} is an alias of ${proxyHost}`
@@ -84,7 +81,7 @@ async function checkPointing(
   }
   const verdict = comparePointing(domain, proxyHost, { aliases, addresses, expected: expected.values })
   if (verdict.is === 'unclear' && above?.error !== undefined) {
-    const cause = `Lookups of this server fail for ${zoneAbove}, too: contact the administrator`
+    const cause = `Lookups of this server fail for ${zone}, too: contact the administrator`
     return { verdict: { is: 'unclear', message: `${verdict.message}. ${cause}`, isOurFault: true }, found }
   }
   const isPartly = addresses.values.some((address) => expected.values.includes(address))

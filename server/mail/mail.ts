@@ -39,8 +39,8 @@ export class MailDeferredError extends ApiError {
 /**
  * Sends emails.
  *
- * `send` resolves when a mail server has accepted the email or a file was written. It times out after 15
- * seconds, or 60 if no request waits for it. UNAVAILABLE when the email was not accepted; it may be sent again unless the error is a MailRejectedError.
+ * `send` resolves when a mail server has accepted the email or a file was written. It times out after 15 seconds, or after
+ * 60 if no request waits. UNAVAILABLE when it was not accepted; it may be sent again unless that is a MailRejectedError.
  */
 export interface Mail {
   /** Where sign-in codes appear: in emails, or in the terminal of the service (`log`). */

@@ -499,6 +499,30 @@ test('a clock set back by four hours, after an order and while the CA is unreach
   assert.deepEqual(ca.limits.passed, [])
 })
 
+test('a name that waits is retried on request of its owner, once an hour, and for as many days', async () => {
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
+  ca.before = (step, names) => {
+    if (step === 'authorize') throw ca.failValidation(names)
+  }
+  for (let tries = 0; tries < 4; tries++) await issuing.next(certificates)
+  const { dueAt, failures } = await issuing.row()
+  const [orders, began] = [ca.requests.order, time.now]
+  await certificates.retry(NAME)
+  assert.equal((await issuing.row()).dueAt, dueAt, 'an order was placed a moment ago')
+  for (; time.now < began + 20 * HOUR_MS; time.now += 5 * MINUTE_MS) {
+    await certificates.retry(NAME)
+    await certificates.runDue()
+  }
+  assert.ok(ca.requests.order - orders >= 15 && ca.requests.order - orders <= 20, `${ca.requests.order}`)
+  assert.equal((await issuing.row()).failures, failures)
+  assert.deepEqual(ca.limits.passed, [])
+  ca.before = () => undefined
+  time.now += HOUR_MS
+  await certificates.retry(NAME)
+  assert.equal(await certificates.runDue(), 1)
+})
+
 test('a name whose retries have ended is retried once on request of its owner', async () => {
   await using issuing = await startActive()
   const { ca, certificates } = issuing
