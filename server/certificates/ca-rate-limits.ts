@@ -141,25 +141,18 @@ export function findPause(
   return acme.nthLatestRequest({ kind: 'pause', directory, names }, 1, now)
 }
 
+/** Keeps the last order, which shows a change of the CA. */
 export async function prune(tx: WriteTransaction, now: number): Promise<void> {
-  await tx.acme.deleteRequests(now - CERTIFICATES_WINDOW_MS - DAY_MS)
+  const before = now - CERTIFICATES_WINDOW_MS - DAY_MS
+  await tx.acme.deleteRequests(Math.min(before, (await tx.acme.lastOrder())?.at ?? before))
 }
 
 /** Accounts and registrable domains have shares for names without a certificate: renewed names were within them. */
 function getLimits({ name, order, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
   const names = certificateNames(name)
-  const failures: RateLimit = {
-    counted: { kind: 'failure', names },
-    max: MAX_FAILURES,
-    windowMs: FAILURES_WINDOW_MS,
-  }
-  if (isRenewal)
-    return [failures, { counted: { kind: 'renewal' }, max: MAX_RENEWALS, windowMs: ORDERS_WINDOW_MS }]
-  const certificates: RateLimit = {
-    counted: { kind: 'certificate', names },
-    max: MAX_CERTIFICATES,
-    windowMs: CERTIFICATES_WINDOW_MS,
-  }
+  const failures = atMost(MAX_FAILURES, { kind: 'failure', names }, FAILURES_WINDOW_MS)
+  if (isRenewal) return [failures, atMost(MAX_RENEWALS, { kind: 'renewal' }, ORDERS_WINDOW_MS)]
+  const certificates = atMost(MAX_CERTIFICATES, { kind: 'certificate', names }, CERTIFICATES_WINDOW_MS)
   const orders: RateLimit = {
     counted: { kind: 'order' },
     max: MAX_ORDERS[toUrgency(lifeLeft)],
@@ -173,16 +166,15 @@ function getLimits({ name, order, isRenewal, lifeLeft, share }: OrderRequest, no
 
 /** Those of sites do not depend on the domains of their owner: otherwise one owner's would keep the sites of others waiting. */
 function limitsOfShare({ accountId, root, ofSites }: Share): RateLimit[] {
-  const inWindow = (counted: Partial<Share>): RateLimit => ({
-    ...{ counted: { kind: 'order', ...counted }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
-  })
-  const perWeek = (counted: Partial<Share>, max: number): RateLimit => ({
-    ...{ counted: { kind: 'certificate', ...counted }, max, windowMs: ROOT_WINDOW_MS },
-  })
-  if (ofSites === undefined) return [inWindow({ accountId }), perWeek({ root }, MAX_CERTIFICATES_OF_ROOT)]
-  return [
-    inWindow({ root }),
-    perWeek({ root }, ofSites),
-    perWeek({ accountId, root }, maxCertificatesOfOwner(ofSites)),
-  ]
+  const owner = ofSites === undefined ? { accountId } : { root }
+  const orders = atMost(MAX_ORDERS_OF_ACCOUNT, { kind: 'order', ...owner }, ORDERS_WINDOW_MS)
+  const max = ofSites ?? MAX_CERTIFICATES_OF_ROOT
+  const ofRoot = atMost(max, { kind: 'certificate', root }, ROOT_WINDOW_MS)
+  if (ofSites === undefined) return [orders, ofRoot]
+  const ofAccount = { kind: 'certificate', accountId, root } as const
+  return [orders, ofRoot, atMost(maxCertificatesOfOwner(ofSites), ofAccount, ROOT_WINDOW_MS)]
+}
+
+function atMost(max: number, counted: RateLimit['counted'], windowMs: number): RateLimit {
+  return { counted, max, windowMs }
 }

@@ -70,8 +70,8 @@ export async function maintain(
   { store, clock, own, directory }: IssuingDeps,
   isStart: boolean,
 ): Promise<void> {
-  const last = isStart ? await store.read.acme.lastDirectory() : undefined
-  if (last !== undefined && last !== directory)
+  const last = isStart ? await store.read.acme.lastOrder() : undefined
+  if (last && last.directory !== directory)
     await store.write('relaxed', BUDGET_SCOPE, (tx) => tx.certificates.restartOrders(clock()))
   await store.write('relaxed', { host: own }, async (tx) => {
     for (const name of own) {

@@ -243,6 +243,23 @@ test('a start with another CA orders what waits for the former one, within limit
   assert.equal(await certificates.runDue(), 0, 'the former CA')
 })
 
+test('a start with another CA orders what waits for the former one, also weeks after its last order', async () => {
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
+  ca.before = (step, names) => {
+    if (step === 'authorize') throw ca.failValidation(names)
+  }
+  while ((await issuing.row()).dueAt !== null) await issuing.next(certificates)
+  for (let weeks = 0; weeks < 3; weeks++) {
+    time.now += 7 * DAY_MS
+    await certificates.runDue()
+  }
+  const other = new SimulatedCa({ clock: () => time.now, life: 90 * DAY_MS })
+  const deps = { acme: other, directory: 'https://other.example/directory' }
+  assert.equal(await issuing.node(deps).runDue(), 1)
+  assert.ok((await issuing.served())!.fits)
+})
+
 test('a limit for one name delays only that name', async () => {
   for (const sentence of [
     `too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s`,

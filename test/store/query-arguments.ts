@@ -222,7 +222,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteChallenges: ['name 7'],
     deleteExpiredChallenges: [50],
     countRequest: [{ id: 'new', directory: 'd', kind: 'order', names: ['a'], at: 1 }],
-    lastDirectory: [],
+    lastOrder: [],
     nthLatestRequest: [{ kind: 'order', directory: 'd', accountId: 'id 8' }, 1, 1],
     deleteRequests: [50],
   },

@@ -345,12 +345,11 @@ export class AcmeQueries extends QueryGroup {
     return at
   }
 
-  /** The CA of the last order; undefined without a recent one. */
-  async lastDirectory(): Promise<string | undefined> {
+  async lastOrder(): Promise<CountedRequest | undefined> {
     const lastOf = (kind: 'order' | 'renewal') =>
       this.#requests.find((all) => all.where('kind', '=', kind).orderBy('at', 'desc').limit(1))
     const [order, renewal] = [await lastOf('order'), await lastOf('renewal')]
-    return (renewal && (!order || renewal.at > order.at) ? renewal : order)?.directory
+    return renewal && (!order || renewal.at > order.at) ? renewal : order
   }
 
   deleteRequests(before: number): Promise<number> {
