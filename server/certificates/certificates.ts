@@ -31,7 +31,6 @@ const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
 /** A change may be visible this much later than its time says. */
 const MAX_WRITE_MS = MINUTE_MS
 
-/** Between orders that the owner of a name brings forward. */
 const RETRY_INTERVAL_MS = 60 * MINUTE_MS
 
 /** While the CA is unreachable. */

@@ -260,6 +260,17 @@ test('a start with another CA orders what waits for the former one, also weeks a
   assert.ok((await issuing.served())!.fits)
 })
 
+test('a certificate whose renewal is brought forward is replaced at another CA', async () => {
+  await using issuing = await startActive()
+  const { store, certificates, time } = issuing
+  await certificates.runDue()
+  const change = { dueAt: 0, renewAt: 0, hasRenewalInfo: false }
+  await store.write('durable', {}, (tx) => tx.certificates.update(NAME, change))
+  const other = new SimulatedCa({ clock: () => time.now, life: 80 * DAY_MS })
+  await issuing.node({ acme: other, directory: 'https://other.example/directory' }).runDue()
+  assert.equal((await issuing.served())!.notAfter, other.issued.values().next().value!.notAfter)
+})
+
 test('a limit for one name delays only that name', async () => {
   for (const sentence of [
     `too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s`,
