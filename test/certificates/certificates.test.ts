@@ -126,7 +126,7 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
     assert.deepEqual(await store.read.acme.challenges(type, time.now), [], 'the challenge is removed')
 })
 
-test('the service'"'"'s own host is validated over HTTP when the DNS hook has no access to its zone, and the wildcard by the hook only', async () => {
+test('the host of the service is validated over HTTP when the DNS hook has no access to its zone, and the wildcard by the hook only', async () => {
   await using issuing = await startIssuing()
   const { ca, time } = issuing
   const present = async (name: string) => {

@@ -400,7 +400,9 @@ for (const [kind, firstWithin, renewalWithin] of [
       ca.before = (step) => {
         if (step === 'finalize') throw new AcmeError(kind, 'the CA cannot sign')
       }
-      for (const end = time.now + 3 * HOUR_MS; time.now < end; ) await issuing.next(certificates)
+      const end = time.now + 3 * HOUR_MS
+      while (time.now < end) await issuing.next(certificates)
+      assert.ok(time.now < end + DAY_MS, 'no limit of the service is reached')
       ca.before = () => undefined
     }
     const followsWithin = async (milliseconds: number) => {
@@ -425,8 +427,9 @@ for (const [kind, firstWithin, renewalWithin] of [
 
 test('an order that the CA invalidates instead of signing is replaced, and does not count as a certificate', async () => {
   await using issuing = await startActive()
-  const { ca, time, certificates } = issuing
+  const { ca, store, time, parts, certificates } = issuing
   let signs = false
+  const began = time.now
   ca.before = (step, names) => {
     if (step !== 'finalize' || signs) return
     ca.failValidation(names)
@@ -436,6 +439,8 @@ test('an order that the CA invalidates instead of signing is replaced, and does 
     await issuing.next(certificates)
     time.now += HOUR_MS
   }
+  const counted = { kind: 'certificate', directory: parts.directory, names: [NAME] } as const
+  assert.equal(await store.read.acme.nthLatestRequest(counted, 2, began), undefined)
   signs = true
   assert.equal(await issuing.next(certificates), 1)
 })
