@@ -57,12 +57,14 @@ export interface SignInClient {
   address: string
   /** Values of cookies that may identify a browser that signed in before. */
   browserTokens: readonly string[]
+  /** Whether a page of the service calls, which keeps the attempt: its codes are valid with the attempt only. */
+  isPage?: boolean
 }
 
 interface SignIn {
   email: string
   code: string
-  /** From the response of `requestCode`; without it the code is compared with all codes of the address. */
+  /** From the response of `requestCode`; without it the code is compared with the codes that no page requested. */
   attempt?: string | undefined
 }
 
@@ -170,10 +172,9 @@ export class Accounts extends Component<AccountsParts> {
     const code = newCode()
     const attempt = newAttempt()
     const now = this.parts.clock()
-    const given = {
-      code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
-      caller: this.#toCaller(client),
-    }
+    const codeHash = this.#codes.sign([email, code, ...(client.isPage ? [attempt] : [])])
+    const attemptHash = hashToken(attempt)
+    const given = { code: { email, codeHash, attemptHash }, caller: this.#toCaller(client) }
     const scope = { address: email }
     const { issued, isAdmitted } = await this.parts.store.write('available', scope, async (tx) => {
       return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
@@ -204,10 +205,8 @@ export class Accounts extends Component<AccountsParts> {
   }
 
   async #maySignIn(tx: WriteTransaction, email: string, now: number): Promise<boolean> {
-    const [account, maySignUpNow] = [
-      await tx.accounts.byEmail(email),
-      await maySignUp(tx, this.parts.signUp, { email, now }),
-    ]
+    const account = await tx.accounts.byEmail(email)
+    const maySignUpNow = await maySignUp(tx, this.parts.signUp, { email, now })
     return account !== undefined || maySignUpNow
   }
 
@@ -218,7 +217,9 @@ export class Accounts extends Component<AccountsParts> {
     onSuccess: (tx: WriteTransaction, account: Account, isFamiliar: boolean) => Promise<void>,
   ): Promise<{ account: Account; isNewUser: boolean }> {
     const email = readEmail(typed)
-    const codeHashes = this.#codes.signAll([email, parseCode(typedCode) ?? ''])
+    const fields = [email, parseCode(typedCode) ?? '']
+    const bound = attempt === undefined ? [] : this.#codes.signAll([...fields, attempt])
+    const codeHashes = [...this.#codes.signAll(fields), ...bound]
     const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
     const caller = this.#toCaller(client)
     const outcome = await this.parts.store.write('available', { address: email }, async (tx) => {

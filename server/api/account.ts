@@ -16,19 +16,18 @@ const BROWSER_SECONDS = 180 * DAY_SECONDS
 
 /** Spec 4.1 and 4.2; contract, "Sign-in". */
 export function signInHandlers({ accounts, sessions, baseUrl }: Services) {
-  const { origin } = new URL(baseUrl)
   return {
     requestCode: async ({ request, reply, body }) => {
-      const answer = await accounts.requestCode(body.email, toSignInClient(request, baseUrl))
+      const client = toSignInClient(request, baseUrl)
+      const answer = await accounts.requestCode(body.email, client)
       // By this cookie a browser is recognized as one that signed in before, whether the address is known or not.
-      if (request.headers.origin === origin && !readCookie(request, baseUrl, 'browser'))
+      if (client.isPage && !readCookie(request, baseUrl, 'browser'))
         setCookie(reply, baseUrl, { kind: 'browser', value: newSessionToken(), seconds: BROWSER_SECONDS })
       return answer
     },
     verifyCode: ({ request, body }) => accounts.verifyCode(body, toSignInClient(request, baseUrl)),
     openSession: async ({ request, reply, body }) => {
-      const userAgent = request.headers['user-agent']
-      const client = { ...toSignInClient(request, baseUrl), userAgent }
+      const client = { ...toSignInClient(request, baseUrl), userAgent: request.headers['user-agent'] }
       const { token, ...answer } = await accounts.openSession(body, client)
       setCookie(reply, baseUrl, { kind: 'session', value: token, seconds: SESSION_TTL_SECONDS })
       return answer
@@ -50,7 +49,7 @@ function toSignInClient(request: FastifyRequest, baseUrl: string): SignInClient 
   const { address } = request.caller
   if (!isSameOrigin(request, new URL(baseUrl).origin)) return { address, browserTokens: [] }
   const tokens = (['browser', 'session'] as const).map((kind) => readCookie(request, baseUrl, kind))
-  return { address, browserTokens: tokens.filter((token) => token !== undefined) }
+  return { address, browserTokens: tokens.filter((token) => token !== undefined), isPage: true }
 }
 
 export function accountHandlers(services: Services) {

@@ -54,6 +54,19 @@ async function exhaustCodes(email: string, address = ATTACKER): Promise<void> {
   assert.equal((await requestCode(email, { address })).status, 429)
 }
 
+test('a code that a page of the service requested is of no use without the attempt, from any client', async () => {
+  const email = newEmail()
+  const page = { address: HOME, cookie: 'a=b' }
+  const { code, attempt } = await mailed(email, page)
+  const other = await mailed(email, { address: ELSEWHERE })
+  for (const given of [{}, { attempt: other.attempt }])
+    for (const address of [HOME, ATTACKER])
+      assert.equal(await verify({ email, code, ...given }, address), 400)
+  assert.equal((await call('/api/auth/session', { email, code }, page)).status, 400)
+  assert.equal((await call('/api/auth/session', { email, code, attempt }, page)).status, 200)
+  assert.equal(await verify({ email, code: other.code }, ATTACKER), 200)
+})
+
 describe('an attacker who requests all codes of an hour', () => {
   test('does not lock out the owner on a network that signed in before', async () => {
     const email = newEmail()
