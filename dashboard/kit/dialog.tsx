@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { type Action, handleSubmit } from '../api/action.ts'
 import { Button } from './button.tsx'
 import { FieldsKept, TextField } from './field.tsx'
+import { useWithoutFrames } from './frame-guard.tsx'
 import { ErrorNotice } from './notice.tsx'
 
 interface DialogProps {
@@ -36,6 +37,7 @@ export function Dialog({
   const id = useId()
   const box = useRef<HTMLDialogElement>(null)
   const stands = useRef(true)
+  useWithoutFrames()
   useEffect(() => {
     const dialog = box.current!
     const before = document.activeElement

@@ -55,6 +55,7 @@ function send(message: FromFrame): void {
 function receive(message: ToFrame): void {
   if (message.type === 'mode') setMode(message.commenting)
   else if (message.type === 'show') show(message.id)
+  else if (message.type === 'scroll') scrollBy(message.left, message.top)
   else {
     marks = message.marks
     reported = ''

@@ -21,6 +21,8 @@ export type ToFrame =
   /** Those of the page that the frame shows. */
   | { type: 'marks'; marks: Mark[] }
   | { type: 'show'; id: string }
+  /** CSS pixels. */
+  | { type: 'scroll'; left: number; top: number }
 
 export type FromFrame =
   | { type: 'ready'; path: string }

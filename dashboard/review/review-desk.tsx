@@ -14,6 +14,7 @@ import { Signal } from '../api/signal.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
+import { StoppedNotice, useFrameGuard } from '../kit/frame-guard.tsx'
 import { useKeptInput, withoutSent } from '../kit/kept-input.ts'
 import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -37,7 +38,9 @@ type Filter = (typeof FILTERS)[number]
 /** Milliseconds after which a page whose script has not answered has none, before and after it has loaded. */
 const SCRIPT_TIMEOUT_MS = { requested: 5000, loaded: 2000 }
 
-const [GESTURE, GESTURE_HELP] = matchMedia('(pointer: coarse)').matches
+const IS_TOUCHED = matchMedia('(pointer: coarse)').matches
+
+const [GESTURE, GESTURE_HELP] = IS_TOUCHED
   ? ['Tap the page', 'To comment on words, select them first.']
   : ['Click on the page', 'With the keyboard: arrow keys choose, Enter comments, Escape ends.']
 
@@ -174,6 +177,10 @@ function Desk(props: DeskProps) {
   const commentOnPage = () => desk.receive({ type: 'place', place: wholePage(path, frame.current!) })
   const [width, setWidth] = useState<number | undefined>(undefined)
   const frame = useRef<HTMLIFrameElement>(null)
+  const guard = useFrameGuard(frame, {
+    src: shown.frame.url,
+    mayFocus: () => commenting || IS_TOUCHED || frame.current!.matches(':hover'),
+  })
   const labels = new Map([...review.threads].reverse().map(({ id }, index) => [id, `${index + 1}`]))
   return (
     <div class="review-desk">
@@ -193,7 +200,11 @@ function Desk(props: DeskProps) {
             <bdi>{path}</bdi>
           </span>
         </div>
-        <Silence script={desk.script} onBack={desk.back} />
+        {guard.isStopped ? (
+          <StoppedNotice guard={guard} />
+        ) : (
+          <Silence script={desk.script} onBack={desk.back} />
+        )}
         {commenting && (
           <p class="choices small">
             {GESTURE_HELP}
@@ -204,11 +215,12 @@ function Desk(props: DeskProps) {
         )}
         <ReviewFrame
           src={pageUrl(shown.frame.url, requested.path)}
+          current={pageUrl(shown.frame.url, path)}
           visit={requested.count}
           marks={marksOf(review.threads, { path, labels, selectedId: selected?.id })}
-          isHidden={desk.script.silence === 'left'}
+          isHidden={desk.script.silence === 'left' && !guard.isStopped}
           shown={selected?.place.path === path ? selected : undefined}
-          {...{ frame, width, commenting }}
+          {...{ frame, guard, width, commenting }}
           onLoad={desk.script.expect}
           onMessage={desk.receive}
         />

@@ -1,13 +1,17 @@
 import type { RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import type { FrameGuard } from '../kit/frame-guard.tsx'
 import { type FramePort, type FromFrame, type Mark, openPort } from './port.ts'
 
 interface ReviewFrameProps {
   frame: RefObject<HTMLIFrameElement | null>
+  guard: FrameGuard
   isHidden: boolean
   /** The URL of the page; another one, or another visit, loads it. */
   src: string
   visit: number
+  /** The URL of the page that it shows, which it loads when it returns. */
+  current: string
   /** CSS pixels; undefined for all that there is. */
   width: number | undefined
   commenting: boolean
@@ -21,7 +25,8 @@ interface ReviewFrameProps {
 
 /** The reviewed page on its own origin. It can neither navigate this page nor read it. */
 export function ReviewFrame(props: ReviewFrameProps) {
-  const { frame, isHidden, src, visit, width, commenting, marks, shown, ...on } = props
+  const { frame, guard, isHidden, visit, width, commenting, marks, shown, ...on } = props
+  const src = useLastUrl(props)
   const port = useRef<FramePort | undefined>(undefined)
   const latest = useRef(props)
   latest.current = props
@@ -57,18 +62,34 @@ export function ReviewFrame(props: ReviewFrameProps) {
       port.current?.send({ type: 'marks', marks: [...marks] })
     })
   }
+  // While a field has the focus, the frame takes no pointer events.
+  const scroll = (event: WheelEvent) => {
+    event.preventDefault()
+    port.current?.send({ type: 'scroll', left: event.deltaX, top: event.deltaY })
+  }
   return (
-    <div class="review-frame" hidden={isHidden}>
-      <iframe
-        key={visit}
-        ref={frame}
-        src={src}
-        title="The reviewed page"
-        style={width === undefined ? {} : { width: `${width}px` }}
-        referrerpolicy="no-referrer"
-        sandbox="allow-scripts allow-same-origin allow-forms"
-        onLoad={connect}
-      />
+    <div class="review-frame" hidden={isHidden} onWheel={scroll}>
+      {!guard.isAway && (
+        <iframe
+          key={`${visit} ${guard.key}`}
+          ref={frame}
+          src={src}
+          title="The reviewed page"
+          style={width === undefined ? {} : { width: `${width}px` }}
+          referrerpolicy="no-referrer"
+          sandbox={guard.runs ? 'allow-scripts allow-same-origin allow-forms' : 'allow-same-origin'}
+          onLoad={guard.runs ? connect : undefined}
+        />
+      )}
     </div>
   )
+}
+
+/** The URL that was requested, or that of the page that was shown when the guard removed the frame. */
+function useLastUrl({ src, visit, current, guard }: ReviewFrameProps): string {
+  const last = useRef({ request: '', key: guard.key, url: src })
+  const request = `${visit} ${src}`
+  if (last.current.request !== request) last.current = { request, key: guard.key, url: src }
+  else if (last.current.key !== guard.key) last.current = { request, key: guard.key, url: current }
+  return last.current.url
 }

@@ -3,6 +3,7 @@ import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { rememberSignedIn, staysSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
+import { useWithoutFrames } from '../kit/frame-guard.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { CodeStep } from './code-step.tsx'
 import { EmailStep } from './email-step.tsx'
@@ -26,6 +27,7 @@ export function SignInForm({ only, verb = 'Sign in', focused = true, onSignedIn 
   const stays = useSignal(staysSignedIn)
   const [mailed, show] = useState(() => mailedCode(only))
   const [cameBack, comeBack] = useState(false)
+  useWithoutFrames()
 
   const mail = async (address: string) => {
     const { email, expiresInSeconds, attempt } = await slipway.requestCode(address)
