@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { BannerResponse, ScheduledBanner } from '../../protocol/api/admin/banner.schema.ts'
 import { type BannerLevel, MAX_BANNER_LENGTH } from '../../protocol/api/banner.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
 import { Choice, TextArea, TextField } from '../kit/field.tsx'
 import { withoutSent } from '../kit/kept-input.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
@@ -33,6 +34,8 @@ const LEVELS: { value: BannerLevel; name: string }[] = [
   { value: 'warning', name: 'Warning' },
 ]
 
+const INCOMPLETE_TIME = 'Enter a date and a time, or neither.'
+
 interface BannerFormProps {
   banner: ScheduledBanner | null
   onChange: (response: BannerResponse) => void
@@ -43,20 +46,19 @@ function BannerForm({ banner, onChange }: BannerFormProps) {
   const fields = changed ?? toFields(banner)
   const write = (change: Partial<Fields>) => setChanged((now = fields) => ({ ...now, ...change }))
   const save = useAction(async () => {
-    const { text, level, link, from, until } = fields
-    const request = { text, level, link: link.trim() || null, from: toTime(from), until: toTime(until) }
+    const request = toRequest(fields)
     onChange(await changeAdmin('setBanner', { json: request }))
     setChanged(withoutSent(changed, undefined))
-    remove.clear()
     showToast('The banner is set. Pages show it when they are opened.')
   })
-  const remove = useAction(async () => {
-    onChange(await changeAdmin('clearBanner'))
-    setChanged(withoutSent(changed, undefined))
+  const onRemoved = (response: BannerResponse) => {
+    onChange(response)
+    setChanged(undefined)
     save.clear()
-    showToast('The banner is removed.')
-  })
-  const wrong = save.error?.fields ?? {}
+  }
+  const { from, until, errors, areWhole } = useTimes()
+  const submit = () => areWhole() && fields.text.trim() && save()
+  const wrong = { ...save.error?.fields, ...errors }
   const field = (name: 'text' | 'link' | 'from' | 'until') => ({
     value: fields[name],
     error: wrong[name],
@@ -64,31 +66,64 @@ function BannerForm({ banner, onChange }: BannerFormProps) {
     onWrite: (text: string) => write({ [name]: text }),
   })
   return (
-    <form class="stack" noValidate onSubmit={handleSubmit(() => fields.text.trim() && save())}>
-      <TextArea label="Text" maxLength={MAX_BANNER_LENGTH} {...field('text')} />
-      <Choice
-        label="Kind"
-        value={fields.level}
-        choices={LEVELS}
-        onChoose={(level) => write({ level: level as BannerLevel })}
-      />
-      <TextField label="Link (optional)" inputMode="url" autocapitalize="none" {...field('link')} />
-      <div class="banner-times">
-        <TextField label="From (optional)" type="datetime-local" {...field('from')} />
-        <TextField label="Until (optional)" type="datetime-local" {...field('until')} />
-      </div>
-      {Object.keys(wrong).length === 0 && <ErrorNotice error={save.error ?? remove.error} />}
-      <div class="choices">
-        <Button variant="main" busy={save.busy} disabled={fields.text.trim() === ''}>
-          {banner ? 'Save banner' : 'Show banner'}
-        </Button>
-        {banner && (
-          <Button busy={remove.busy} onClick={remove}>
-            Remove banner
+    <>
+      <form class="stack" noValidate onSubmit={handleSubmit(submit)}>
+        <TextArea label="Text" maxLength={MAX_BANNER_LENGTH} {...field('text')} />
+        <Choice
+          label="Kind"
+          value={fields.level}
+          choices={LEVELS}
+          onChoose={(level) => write({ level: level as BannerLevel })}
+        />
+        <TextField label="Link (optional)" inputMode="url" autocapitalize="none" {...field('link')} />
+        <div class="banner-times">
+          <TextField label="From (optional)" type="datetime-local" box={from} {...field('from')} />
+          <TextField label="Until (optional)" type="datetime-local" box={until} {...field('until')} />
+        </div>
+        {Object.keys(wrong).length === 0 && <ErrorNotice error={save.error} />}
+        <div class="choices">
+          <Button variant="main" busy={save.busy} disabled={fields.text.trim() === ''}>
+            {banner ? 'Save banner' : 'Show banner'}
           </Button>
-        )}
-      </div>
-    </form>
+        </div>
+      </form>
+      {banner && <RemoveBanner onRemoved={onRemoved} />}
+    </>
+  )
+}
+
+/** The fields of times: a value of which only a part was typed is empty. */
+function useTimes() {
+  const boxes = { from: useRef<HTMLInputElement>(null), until: useRef<HTMLInputElement>(null) }
+  const [errors, setErrors] = useState<Record<string, string>>({})
+  const areWhole = () => {
+    const found = Object.entries(boxes).filter(([, box]) => box.current!.validity.badInput)
+    setErrors(Object.fromEntries(found.map(([name]) => [name, INCOMPLETE_TIME])))
+    return found.length === 0
+  }
+  return { ...boxes, errors, areWhole }
+}
+
+function RemoveBanner({ onRemoved }: { onRemoved: (response: BannerResponse) => void }) {
+  const [isConfirming, setConfirming] = useState(false)
+  const remove = useAction(async () => {
+    onRemoved(await changeAdmin('clearBanner'))
+    showToast('The banner is removed.')
+  })
+  return (
+    <>
+      <Button onClick={() => setConfirming(true)}>Remove banner</Button>
+      {isConfirming && (
+        <Confirm
+          title="Remove banner?"
+          verb="Remove banner"
+          action={remove}
+          onClose={() => setConfirming(false)}
+        >
+          <p>Its text isn't kept.</p>
+        </Confirm>
+      )}
+    </>
   )
 }
 
@@ -102,6 +137,10 @@ function toFields(banner: ScheduledBanner | null) {
     from: toInputValue(banner?.from),
     until: toInputValue(banner?.until),
   }
+}
+
+function toRequest({ text, level, link, from, until }: Fields) {
+  return { text, level, link: link.trim() || null, from: toTime(from), until: toTime(until) }
 }
 
 function toInputValue(time: string | null | undefined): string {

@@ -1,7 +1,8 @@
 import type { ComponentType } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { IconName } from '../kit/icon.tsx'
 import { Menu } from '../kit/menu.tsx'
+import { useFocusAround } from '../kit/notice.tsx'
 
 /** What an administrator can do with a row of a list: a link, or a dialog. */
 export interface RowAction<Row> {
@@ -34,6 +35,8 @@ interface RowMenuProps<Row> {
 
 /** The menu of a row, and the dialog of the chosen action. */
 export function RowMenu<Row>({ row, name, actions, onChanged }: RowMenuProps<Row>) {
+  const menu = useRef<HTMLDivElement>(null)
+  useFocusAround(menu)
   const [chosen, choose] = useState<RowAction<Row>>()
   const items = actions
     .filter(({ isOffered = () => true }) => isOffered(row))
@@ -44,9 +47,9 @@ export function RowMenu<Row>({ row, name, actions, onChanged }: RowMenuProps<Row
     })
   const Chosen = chosen?.Dialog
   return (
-    <>
+    <div ref={menu}>
       <Menu label={`Actions for ${name}`} items={items} />
       {Chosen && <Chosen row={row} onChanged={onChanged} onClose={() => choose(undefined)} />}
-    </>
+    </div>
   )
 }

@@ -185,6 +185,7 @@ describe('the administration', requiresBrowser, () => {
       [`Type ${slug} to confirm`]: slug,
     })
     await page.getByText(`Nothing found for "${slug}"`).waitFor()
+    assert.notEqual(await page.evaluate(() => document.activeElement?.localName), 'body')
     await assert.rejects(owner.client.details(slug), { code: 'NOT_FOUND' })
   })
 
@@ -198,6 +199,13 @@ describe('the administration', requiresBrowser, () => {
     await form.getByRole('button', { name: 'Show banner' }).click()
     await form.getByText('must be a URL').waitFor()
     await form.getByLabel('Link').fill('https://status.example.com/')
+    // A date without a time.
+    await form.getByLabel('From').click()
+    await page.keyboard.type('25122030')
+    await form.getByRole('button', { name: 'Show banner' }).click()
+    await form.getByText('Enter a date and a time, or neither.').waitFor()
+    await form.getByLabel('From').fill('2030-12-25T10:00')
+    await form.getByLabel('From').fill('')
     await typeWhileSending(page, '**/banner', {
       send: () => form.getByRole('button', { name: 'Show banner' }).click(),
       type: () => form.getByLabel('Text').fill('Another text'),
@@ -218,6 +226,7 @@ describe('the administration', requiresBrowser, () => {
     await other.reload()
     await other.locator('.banner', { hasText: 'Another text' }).waitFor()
     await form.getByRole('button', { name: 'Remove banner' }).click()
+    await act('Remove banner?', 'Remove banner', {})
     await form.getByRole('button', { name: 'Show banner' }).waitFor()
   })
 
