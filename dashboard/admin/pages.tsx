@@ -31,18 +31,27 @@ export function useAdminPages<Id extends AdminList>(
     const query = { ...Object.fromEntries(entries), cursor }
     return readAdmin<AdminList>(id, { query }) as Promise<AdminPage<RowOf<Id>>>
   }
-  const readAfter = async (known: AdminPage<RowOf<Id>>) => {
-    const { rows, nextCursor } = await read(known.nextCursor!)
-    return { rows: [...known.rows, ...rows], nextCursor }
-  }
+  type Known = AdminPage<RowOf<Id>>
+  const append = (known: Known, { rows, nextCursor }: Known) => ({
+    rows: [...known.rows, ...rows],
+    nextCursor,
+  })
   const count = useRef(0)
   const list = useResource(key, async () => {
     let known = await read()
-    while (known.nextCursor !== null && known.rows.length < count.current) known = await readAfter(known)
+    while (known.nextCursor !== null && known.rows.length < count.current)
+      known = append(known, await read(known.nextCursor))
     return known
   })
   count.current = list.value?.rows.length ?? 0
-  const more = useAction(async () => list.set(await readAfter(list.value!)))
+  const isLoading = useRef(false)
+  isLoading.current = list.loading
+  const more = useAction(async () => {
+    const { nextCursor } = list.value!
+    const next = await read(nextCursor!)
+    // The list may have changed since; one that is being loaded again replaces it.
+    if (!isLoading.current) list.set((now) => (now.nextCursor === nextCursor ? append(now, next) : now))
+  })
   return { ...list, more }
 }
 

@@ -16,6 +16,7 @@ import { anonymousTarget, FRONT_PLACE } from '../drop/page-target.ts'
 import { setElementTarget } from '../drop/window-drop.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
+import { useFocusAround } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { TimeLeft, useNow } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
@@ -60,6 +61,7 @@ export function RecentSites({ below }: RecentSitesProps) {
 
 function Row({ site }: { site: AnonymousSite }) {
   const row = useRef<HTMLLIElement>(null)
+  useFocusAround(row)
   const update = useUpdate()
   useEffect(() => setElementTarget(row.current!, anonymousTarget(site)), [site])
   const { slug, siteUrl, claimUrl, expiresAt, title = null, iconUrl = null, thumbnailUrl = null } = site

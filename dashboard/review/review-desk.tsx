@@ -16,7 +16,7 @@ import { Button } from '../kit/button.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
 import { StoppedNotice, useFrameGuard } from '../kit/frame-guard.tsx'
 import { useKeptInput, withoutSent } from '../kit/kept-input.ts'
-import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
+import { ErrorNotice, focusAround, Notice, useFocusAround } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { DecisionPanel } from './decision-panel.tsx'
@@ -186,20 +186,7 @@ function Desk(props: DeskProps) {
     <div class="review-desk">
       <div class="stack tight">
         {review.role === 'guest' && <GuestName />}
-        <div class="choices" role="toolbar" aria-label="Review">
-          <Button
-            variant={commenting ? 'main' : 'plain'}
-            icon="edit"
-            disabled={!canWrite}
-            onClick={() => desk.setCommenting(!commenting)}
-          >
-            {commenting ? GESTURE : 'Comment'}
-          </Button>
-          <Segments label="Width" options={WIDTHS} value={width} onChoose={setWidth} />
-          <span class="quiet small page-path">
-            <bdi>{path}</bdi>
-          </span>
-        </div>
+        <Toolbar {...{ desk, canWrite, width, setWidth }} />
         {guard.isStopped ? (
           <StoppedNotice guard={guard} />
         ) : (
@@ -225,7 +212,7 @@ function Desk(props: DeskProps) {
           onMessage={desk.receive}
         />
       </div>
-      <aside class="stack review-side" aria-label="Comments and decision">
+      <aside class="stack review-side" tabIndex={-1} aria-label="Comments and decision">
         <DecisionPanel {...{ review, canWrite, versionId: shown.versionId }} onDecide={desk.decide} />
         {followed.isOver && <p>You can no longer comment here. Your text stays until you leave the page.</p>}
         {comment.place && <Composer {...{ comment, canWrite }} onSend={desk.add} />}
@@ -236,6 +223,32 @@ function Desk(props: DeskProps) {
           onChange={desk.change}
         />
       </aside>
+    </div>
+  )
+}
+
+interface ToolbarProps {
+  desk: ReturnType<typeof useDesk>
+  canWrite: boolean
+  width: number | undefined
+  setWidth: (width: number | undefined) => void
+}
+
+function Toolbar({ desk, canWrite, width, setWidth }: ToolbarProps) {
+  return (
+    <div class="choices" role="toolbar" aria-label="Review">
+      <Button
+        variant={desk.commenting ? 'main' : 'plain'}
+        icon="edit"
+        disabled={!canWrite}
+        onClick={() => desk.setCommenting(!desk.commenting)}
+      >
+        {desk.commenting ? GESTURE : 'Comment'}
+      </Button>
+      <Segments label="Width" options={WIDTHS} value={width} onChoose={setWidth} />
+      <span class="quiet small page-path">
+        <bdi>{desk.path}</bdi>
+      </span>
     </div>
   )
 }
@@ -400,13 +413,15 @@ interface ComposerProps {
 }
 
 function Composer({ comment: { place, text, write, put }, canWrite, onSend }: ComposerProps) {
+  const form = useRef<HTMLFormElement>(null)
+  useFocusAround(form)
   const box = useRef<HTMLTextAreaElement>(null)
   const send = useAction(() => onSend(text.trim()))
   useEffect(() => {
     if (text === '') box.current?.focus()
   }, [])
   return (
-    <form class="panel composer stack tight" onSubmit={handleSubmit(send)}>
+    <form class="panel composer stack tight" ref={form} onSubmit={handleSubmit(send)}>
       {place?.text && (
         <p class="quote small">
           <bdi>{place.text}</bdi>

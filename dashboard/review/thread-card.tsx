@@ -96,7 +96,7 @@ function useCard(isSelected: boolean) {
     if (!isSelected) return
     card.current?.scrollIntoView({ block: 'nearest' })
     // After the form of a new comment.
-    if (document.activeElement === document.body) card.current?.focus()
+    if (document.activeElement?.contains(card.current)) card.current?.focus()
   }, [isSelected])
   // A thread that is resolved or outdated leaves the list.
   useFocusAround(card)

@@ -1,24 +1,25 @@
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { toDisplayError } from '../api/display-error.ts'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { showToast } from '../kit/toast.tsx'
-import { FileEditor, isEditable } from './file-editor.tsx'
+import { isEditable } from './file-editor.tsx'
 import { publishChange } from './publish-change.ts'
 import { putFiles } from './put-files.ts'
 
 interface FileMenuProps {
   site: SiteDetails
   file: FileEntry
+  /** Opens the editor. */
+  onEdit: () => void
   /** Called when another version is live. */
   onLive: () => void
 }
 
 /** Edits, replaces or deletes a file; each publishes a version that can be undone. */
-export function FileMenu({ site, file, onLive }: FileMenuProps) {
+export function FileMenu({ site, file, onEdit, onLive }: FileMenuProps) {
   const { path } = file
-  const [isEditing, setEditing] = useState(false)
   const input = useRef<HTMLInputElement>(null)
   const remove = async () => {
     const change = { delete: [path], message: `Delete ${path}`, done: `${path} deleted.` }
@@ -34,7 +35,7 @@ export function FileMenu({ site, file, onLive }: FileMenuProps) {
     if (picked) putFiles(site, { [path]: picked }, `Replace ${path}`)
   }
   const items: MenuItem[] = [{ name: 'Replace file', icon: 'upload', onClick: () => input.current!.click() }]
-  if (isEditable(file)) items.unshift({ name: 'Edit text', icon: 'edit', onClick: () => setEditing(true) })
+  if (isEditable(file)) items.unshift({ name: 'Edit text', icon: 'edit', onClick: onEdit })
   if (site.files.length > 1)
     items.push({
       name: 'Delete file',
@@ -46,7 +47,6 @@ export function FileMenu({ site, file, onLive }: FileMenuProps) {
     <span>
       <Menu label={`Actions for ${path}`} variant="link" items={items} />
       <input ref={input} type="file" hidden aria-label={`Replace ${path}`} onChange={replace} />
-      {isEditing && <FileEditor site={site} file={file} onLive={onLive} onClose={() => setEditing(false)} />}
     </span>
   )
 }

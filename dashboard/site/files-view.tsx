@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
@@ -7,8 +7,10 @@ import { isRuleFile } from '../../protocol/manifest/rule-files.ts'
 import { SitePublication } from '../drop/drop-to-update.tsx'
 import { TextField } from '../kit/field.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
+import { useFocusAround } from '../kit/notice.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
 import { fileUrl } from '../sites/address.ts'
+import { FileEditor } from './file-editor.tsx'
 import { FileMenu } from './file-menu.tsx'
 import { AddFiles } from './files-add.tsx'
 import { buildTree, type Folder, type NamedFile } from './files-tree.ts'
@@ -31,13 +33,15 @@ interface FilesViewProps {
 /** The live files in their folders, to add, edit, replace and delete. */
 export function FilesView({ site, onLive }: FilesViewProps) {
   const [wanted, want] = useState('')
+  const [edited, edit] = useState<FileEntry | undefined>(undefined)
   const tree = useMemo(() => buildTree(site.files), [site.files])
   const text = wanted.trim().toLowerCase()
   const found = text === '' ? undefined : site.files.filter(({ path }) => path.toLowerCase().includes(text))
   const isLive = site.currentVersionId !== null
   const canOpen = isLive && !site.suspension
   const toUrl = canOpen ? (path: string) => fileUrl(site.siteUrl, path) : undefined
-  const menu = (file: FileEntry) => canOpen && <FileMenu site={site} file={file} onLive={onLive} />
+  const menu = (file: FileEntry) =>
+    canOpen && <FileMenu {...{ site, file, onLive }} onEdit={() => edit(file)} />
   const row = { toUrl, menu }
   return (
     <>
@@ -73,6 +77,8 @@ export function FilesView({ site, onLive }: FilesViewProps) {
           <Entries folder={tree} depth={0} isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD} {...row} />
         )}
       </Panel>
+      {/* Not in the row, which an update may remove while the text is edited. */}
+      {edited && <FileEditor {...{ site, onLive }} file={edited} onClose={() => edit(undefined)} />}
     </>
   )
 }
@@ -120,8 +126,10 @@ function Entries({ folder, depth, isOpen, ...row }: EntriesProps) {
 }
 
 function FileRow({ file, toUrl, menu }: RowProps & { file: NamedFile }) {
+  const row = useRef<HTMLLIElement>(null)
+  useFocusAround(row)
   return (
-    <li class="file-row">
+    <li class="file-row" ref={row}>
       <Icon name={fileIcon(file)} />
       {toUrl && !isRuleFile(file.path) ? (
         <a href={toUrl(file.path)} target="_blank" rel="noreferrer">

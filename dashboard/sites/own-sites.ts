@@ -18,13 +18,21 @@ export function useOwnSites(): OwnSites {
   const shown = useRef<SiteList | undefined>(undefined)
   const sites = useResource('sites', () => loadSites({}, shown.current?.publishes.length ?? PAGE_SIZE))
   shown.current = sites.value
+  const isLoading = useRef(false)
+  isLoading.current = sites.loading
   return {
     ...sites,
     async more() {
       const known = shown.current
       if (!known?.nextCursor) return
       const next = await slipway.list({ limit: PAGE_SIZE, cursor: known.nextCursor })
-      sites.set({ ...next, publishes: [...known.publishes, ...next.publishes] })
+      // The list may have changed since; one that is being loaded again replaces it.
+      if (isLoading.current) return
+      sites.set((now) =>
+        now.nextCursor === known.nextCursor
+          ? { ...next, publishes: [...now.publishes, ...next.publishes] }
+          : now,
+      )
     },
   }
 }

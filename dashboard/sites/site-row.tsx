@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { DropOnSite } from '../drop/drop-to-update.tsx'
 import { copyAddress } from '../kit/copy.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
+import { useFocusAround } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { DeleteSite } from '../site/delete-site.tsx'
@@ -22,8 +23,10 @@ interface SiteRowProps {
 /** A site in a list. */
 export function SiteRow({ site, onChanged }: SiteRowProps) {
   const { slug, siteUrl, title, suspension } = site
+  const row = useRef<HTMLLIElement>(null)
+  useFocusAround(row)
   return (
-    <li>
+    <li ref={row}>
       <DropOnSite slug={slug} name={title ?? slug} canChange={!suspension} onPublished={onChanged}>
         <div class="site-row">
           <Thumbnail site={site} />

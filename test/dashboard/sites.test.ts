@@ -426,6 +426,8 @@ describe('a site', requiresBrowser, () => {
     await page.getByText('index.html saved.').waitFor()
     await act('b.bin', 'Delete file')
     await page.getByText('b.bin deleted.').waitFor()
+    await page.getByRole('button', { name: 'Actions for b.bin' }).waitFor({ state: 'detached' })
+    assert.notEqual(await page.evaluate(() => document.activeElement?.localName), 'body')
     assert.deepEqual(await paths(), ['index.html', 'notes/c.txt', 'notes/empty.txt'])
     const { versions } = await owner.client.versions(slug)
     assert.equal(versions.find(({ current }) => current)?.message, 'Delete b.bin')
@@ -452,6 +454,69 @@ describe('a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Save anyway' }).click()
     await page.getByText('index.html saved.').waitFor()
     assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
+  })
+
+  test('whose text is being edited keeps its editor when an update removes it, which then saves it again', async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug, siteUrl } = await owner.client.publish({
+      files: toFiles({ 'index.html': 'old', 'b.txt': 'b' }),
+    })
+    await page.goto(web.url(`/sites/${slug}`))
+    const held = await holdUploads(page)
+    await page.getByLabel('Update: files').setInputFiles([toUpload('index.html', 'new')])
+    await page.getByRole('button', { name: 'Replace everything' }).click()
+    await held.first
+    await page.getByRole('link', { name: 'Files', exact: true }).click()
+    await page.getByRole('button', { name: 'Actions for b.txt' }).click()
+    await page.getByRole('menuitem', { name: 'Edit text' }).click()
+    await focusedContent(page).fill('an hour of work')
+    held.release()
+    await page.getByText('1 file', { exact: false }).first().waitFor()
+    await page
+      .getByRole('button', { name: 'Actions for b.txt', includeHidden: true })
+      .waitFor({ state: 'detached' })
+    assert.equal(await page.getByLabel('Content').inputValue(), 'an hour of work')
+    await page.getByRole('button', { name: 'Save as new version' }).click()
+    await page.getByRole('button', { name: 'Save anyway' }).click()
+    await page.getByText('b.txt saved.').waitFor()
+    assert.equal(await visited(siteUrl, 'b.txt'), 'an hour of work')
+  })
+
+  test('that is deleted stays deleted when more sites are shown, and the focus stays in the page', async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'first' }) })
+    const { publishes } = await owner.client.list()
+    let slugs = Array.from({ length: 120 }, (_, at) => (at === 3 ? slug : `site-${at}`))
+    const held = Promise.withResolvers<void>()
+    let isHeld = false
+    await page.route('**/api/v1/publishes*', async (route) => {
+      const query = new URL(route.request().url()).searchParams
+      const [from, limit] = [Number(query.get('cursor') ?? 0), Number(query.get('limit') ?? 50)]
+      const sites = slugs.slice(from, from + limit).map((slug) => ({ ...publishes[0]!, slug }))
+      const nextCursor = from + limit < slugs.length ? String(from + limit) : null
+      if (isHeld && from === 0) await held.promise
+      await route.fulfill({ json: { publishes: sites, nextCursor } })
+    })
+    await page.goto(web.url('/sites'))
+    const rows = page.locator('.site-list > li')
+    await rows.nth(49).waitFor()
+    const [row] = [page.locator('.site-list > li', { has: page.locator(`a[href="/sites/${slug}"]`) })]
+    await row.getByRole('button', { name: /^Actions for / }).click()
+    await page.getByRole('menuitem', { name: 'Delete site' }).click()
+    const dialog = page.getByRole('dialog')
+    isHeld = true
+    slugs = slugs.filter((one) => one !== slug)
+    await dialog.getByRole('button', { name: 'Delete site' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const more = page.waitForResponse(/cursor=50/)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await more
+    held.resolve()
+    await row.waitFor({ state: 'detached' })
+    assert.notEqual(await page.evaluate(() => document.activeElement?.localName), 'body')
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await rows.nth(99).waitFor()
+    assert.equal(await row.count(), 0)
   })
 
   test('is found by a search when the list ends after a thousand', async () => {
