@@ -1,10 +1,11 @@
-import { useRef } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { AuthorizedProgram } from '../../protocol/api/programs.schema.ts'
 import type { ProgramScope } from '../../protocol/api/programs.ts'
 import { ignoreGone, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -21,16 +22,18 @@ const SCOPES: Record<ProgramScope, string> = {
 export function Programs() {
   const { value, set, error, reload } = useResource('me/programs', () => slipway.programs())
   const list = useRef<HTMLUListElement>(null)
-  const revoke = useAction(async ({ id, program }: AuthorizedProgram) => {
+  const [ending, setEnding] = useState<AuthorizedProgram | undefined>(undefined)
+  const revoke = useAction(async () => {
+    const { id, program } = ending!
     await slipway.revokeProgram(id).catch(ignoreGone)
     set((known) => ({ programs: known.programs.filter((one) => one.id !== id) }))
+    setEnding(undefined)
     list.current?.focus()
     showToast(`${program} has no access any more.`)
   })
   return (
     <Panel title="Programs" lead="Chats and editors that you have connected.">
       <ErrorNotice error={error} onRetry={reload} />
-      <ErrorNotice error={revoke.error} />
       {!value && !error && <Loading what="the programs" />}
       {value?.programs.length === 0 && <p>No program has access.</p>}
       <ul class="browsers" ref={list} tabIndex={-1}>
@@ -45,12 +48,22 @@ export function Programs() {
                 Connected <RelativeTime at={one.createdAt} />, until <LocalTime at={one.expiresAt} />
               </p>
             </div>
-            <Button label={`End access of ${one.program}`} busy={revoke.busy} onClick={() => revoke(one)}>
+            <Button label={`End access of ${one.program}`} onClick={() => setEnding(one)}>
               End access
             </Button>
           </li>
         ))}
       </ul>
+      {ending && (
+        <Confirm
+          title={`End access of ${ending.program}?`}
+          verb="End access"
+          action={revoke}
+          onClose={() => setEnding(undefined)}
+        >
+          <p>The program stops working with your account immediately, until you connect it again.</p>
+        </Confirm>
+      )}
     </Panel>
   )
 }

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { AuthorizationRequest } from '../../protocol/api/programs.schema.ts'
 import { useAction } from '../api/action.ts'
@@ -42,9 +43,24 @@ function Authorization({ id }: { id: string }) {
 function Question({ id, request }: { id: string; request: AuthorizationRequest }) {
   const email = useSignal(signedInAs)
   const { program, returnsTo, scope, expiresAt } = request
+  const [decided, setDecided] = useState<{ allow: boolean; url: string } | undefined>(undefined)
   const decide = useAction(async (allow: boolean) => {
-    location.assign((await slipway.decideAuthorization(id, allow)).url)
+    const { url } = await slipway.decideAuthorization(id, allow)
+    // A program with a scheme of its own opens beside this page.
+    setDecided({ allow, url })
+    location.assign(url)
   })
+  if (decided)
+    return (
+      <div role="status">
+        <p>{decided.allow ? 'Allowed.' : 'Denied.'} You can close this page.</p>
+        <p>
+          <a href={decided.url}>
+            Continue in <bdi>{program}</bdi>
+          </a>
+        </p>
+      </div>
+    )
   return (
     <>
       <p>

@@ -69,10 +69,7 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
           verb={VERBS[asked]}
           variant="main"
           action={Object.assign(() => decide(), decide, { error })}
-          onClose={() => {
-            ask(undefined)
-            if (!error) write(() => undefined)
-          }}
+          onClose={() => ask(undefined)}
         >
           <TextArea
             label="Note (optional)"

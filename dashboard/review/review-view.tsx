@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteReview } from '../../client/sdk/slipway.ts'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Review, ReviewLink } from '../../protocol/api/reviews.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { useAction } from '../api/action.ts'
@@ -8,8 +9,9 @@ import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { CopyLine } from '../kit/copy.tsx'
+import { Confirm } from '../kit/dialog.tsx'
 import { Choice } from '../kit/field.tsx'
-import { ErrorNotice, focusAround, Notice } from '../kit/notice.tsx'
+import { ErrorNotice, Notice, useFocusAround } from '../kit/notice.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
@@ -26,8 +28,17 @@ export function ReviewView({ site }: { site: SiteDetails }) {
   const choices = [...live, ...names.map((name) => ({ value: name, name: `Preview ${name}` }))]
   const wanted = query.preview ?? choices[0]?.value
   const chosen = choices.find(({ value }) => value === wanted) ?? choices[0]
+  // The known list may be a minute old, and the preview newer.
+  const isMissing = previews.value !== undefined && wanted !== undefined && chosen?.value !== wanted
+  const [checked, setChecked] = useState<string | undefined>(undefined)
+  useEffect(() => {
+    if (!isMissing || checked === wanted) return
+    setChecked(wanted)
+    previews.reload()
+  }, [isMissing, wanted])
   const failure = <ErrorNotice error={previews.error} onRetry={previews.reload} />
   if (!previews.value) return previews.error ? failure : <Loading what="the previews" />
+  if (isMissing && (checked !== wanted || previews.loading)) return <Loading what="the previews" />
   if (!chosen)
     return (
       <Empty title="Nothing to review yet">
@@ -83,12 +94,10 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
     show({ id: link.id, url })
     review.set((known) => ({ ...known, links: [...(known.links ?? []), link] }))
   })
-  const revoke = useAction(async (id: string) => {
-    await api.revokeLink(id)
-    focusAround()
+  const setRevoked = (id: string) => {
     show((shown) => (shown?.id === id ? undefined : shown))
     review.set((known) => ({ ...known, links: known.links?.filter((link) => link.id !== id) ?? [] }))
-  })
+  }
   const links = review.value?.links ?? []
   return (
     <Panel
@@ -106,7 +115,6 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
       }
     >
       <ErrorNotice error={create.error} />
-      <ErrorNotice error={revoke.error} />
       {created && (
         <div class="stack tight">
           <p>Copy the link now: it is shown once.</p>
@@ -116,7 +124,7 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
       {links.length > 0 && (
         <ul class="plain-list stack tight" aria-label="Review links">
           {links.map((link) => (
-            <LinkRow key={link.id} link={link} onRevoke={() => revoke(link.id)} />
+            <LinkRow key={link.id} {...{ api, link }} onRevoked={() => setRevoked(link.id)} />
           ))}
         </ul>
       )}
@@ -124,10 +132,26 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
   )
 }
 
-function LinkRow({ link, onRevoke }: { link: ReviewLink; onRevoke: () => unknown }) {
+interface LinkRowProps {
+  api: SiteReview
+  link: ReviewLink
+  onRevoked: () => void
+}
+
+function LinkRow({ api, link, onRevoked }: LinkRowProps) {
   const { id, audience, createdBy, createdAt, expiresAt } = link
+  const [isConfirming, setConfirming] = useState(false)
+  const row = useRef<HTMLLIElement>(null)
+  useFocusAround(row)
+  const revoke = useAction(async () => {
+    await api.revokeLink(id).catch((failure: unknown) => {
+      // It was revoked elsewhere.
+      if (!isSlipwayError(failure, 'NOT_FOUND')) throw failure
+    })
+    onRevoked()
+  })
   return (
-    <li class="panel-head">
+    <li class="panel-head" ref={row}>
       <span>
         {audience === 'anyone' ? 'Anyone with the link' : 'Collaborators'}
         <span class="quiet small">
@@ -144,9 +168,19 @@ function LinkRow({ link, onRevoke }: { link: ReviewLink; onRevoke: () => unknown
           )}
         </span>
       </span>
-      <Button variant="link" label={`Revoke link ${id.slice(0, 10)}`} onClick={onRevoke}>
+      <Button variant="link" label={`Revoke link ${id.slice(0, 10)}`} onClick={() => setConfirming(true)}>
         Revoke
       </Button>
+      {isConfirming && (
+        <Confirm
+          title="Revoke this link?"
+          verb="Revoke link"
+          action={revoke}
+          onClose={() => setConfirming(false)}
+        >
+          <p>Everyone who has it loses access immediately. It can't be restored.</p>
+        </Confirm>
+      )}
     </li>
   )
 }

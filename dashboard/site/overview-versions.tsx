@@ -16,14 +16,12 @@ const LATEST = 3
 export function OverviewVersions({ site, onRestored }: { site: SiteDetails; onRestored: () => void }) {
   const versions = useVersions(site, onRestored)
   const { value, error, loading, reload } = versions
-  const restore = useAction(versions.restore)
   const listed = value?.versions.filter(
     ({ preview, publishedAt }) => preview === null || publishedAt !== null,
   )
   return (
     <Panel title="Latest versions" actions={<a href={`/sites/${site.slug}/versions`}>View all</a>}>
       <ErrorNotice error={error} onRetry={reload} />
-      <ErrorNotice error={restore.error} />
       {!value && loading && <Loading what="the versions" />}
       {listed?.length === 0 && <p class="quiet">No versions yet.</p>}
       <ol class="plain-list latest-versions">
@@ -32,7 +30,7 @@ export function OverviewVersions({ site, onRestored }: { site: SiteDetails; onRe
             key={version.versionId}
             site={site}
             version={version}
-            onRestore={() => restore(version)}
+            onRestore={() => versions.restore(version)}
           />
         ))}
       </ol>
@@ -43,11 +41,12 @@ export function OverviewVersions({ site, onRestored }: { site: SiteDetails; onRe
 interface LatestVersionProps {
   site: SiteDetails
   version: VersionSummary
-  onRestore: () => void
+  onRestore: () => Promise<unknown>
 }
 
 function LatestVersion({ site, version, onRestore }: LatestVersionProps) {
   const { versionId, current, publishedAt } = version
+  const restore = useAction(onRestore)
   const verb = publishedAt === null ? 'Publish' : 'Restore'
   return (
     <li>
@@ -56,12 +55,13 @@ function LatestVersion({ site, version, onRestore }: LatestVersionProps) {
           <RelativeTime at={madeAt(version)} /> <code class="quiet small">{shortId(versionId)}</code>
         </p>
         <p class="quiet small">{formatChanges(version, site)}</p>
+        <ErrorNotice error={restore.error} />
       </div>
       {current ? (
         <Badge tone="good">Live</Badge>
       ) : (
         !site.suspension && (
-          <Button label={`${verb} version ${shortId(versionId)}`} onClick={onRestore}>
+          <Button label={`${verb} version ${shortId(versionId)}`} busy={restore.busy} onClick={restore}>
             {verb}
           </Button>
         )

@@ -58,6 +58,8 @@ test(
 
     await page.goto(web.url('/account'))
     await page.getByRole('button', { name: 'End access of Test chat' }).click()
+    const question = page.getByRole('dialog', { name: 'End access of Test chat?' })
+    await question.getByRole('button', { name: 'End access' }).click()
     await page.getByText('Test chat has no access any more.').waitFor()
     await assert.rejects(agent.call('list_sites'), /grant request is invalid/)
   },
@@ -100,6 +102,20 @@ test(
     await page.getByText('Return to the program.').waitFor()
   },
 )
+
+test('after Allow, the page leads to a program that has a scheme of its own', requiresBrowser, async () => {
+  const { page, owner } = await web.asOwner()
+  const program = await Program.register(web.service.baseUrl, { redirect_uris: ['cursor://callback'] })
+  await page.goto(program.authorizationUrl({ redirect_uri: 'cursor://callback' }))
+  const allow = page.getByRole('button', { name: 'Allow' })
+  await allow.and(page.locator('[aria-disabled=false]')).click()
+  await page.getByText('Allowed. You can close this page.').waitFor()
+  const link = page.getByRole('link', { name: /^Continue in / })
+  assert.ok((await link.getAttribute('href'))!.startsWith(`${web.service.baseUrl}/oauth/authorize/`))
+  assert.equal(await allow.count(), 0)
+  await owner.assertReadable()
+  owner.complaints.splice(0)
+})
 
 /** A program on this device, over the library that programs use. */
 class BrowserProgram implements AsyncDisposable {

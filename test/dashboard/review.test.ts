@@ -615,3 +615,61 @@ test(
     await page.getByText('At the latest').waitFor()
   },
 )
+
+test(
+  'a preview that was published since the list of previews was loaded is not shown as deleted',
+  requiresBrowser,
+  async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug } = await startReview(owner)
+    await page.goto(web.url(`/sites/${slug}/review`))
+    await page.getByLabel('Reviewed version').waitFor()
+    await owner.client.publish({ slug, files: files('Later'), preview: 'later' })
+    const review = owner.client.review(slug, 'later')
+    const place = { path: '/', selector: 'body', text: '', before: '', after: '', width: 9, height: 9 }
+    await review.createThread({ versionId: (await review.get()).versionId, place, text: 'Too big' })
+    await page.getByRole('link', { name: 'Sites' }).first().click()
+    await page.locator('a[href*="preview=later"]').click()
+    await frameOf(page).getByRole('button', { name: 'Later' }).waitFor()
+    assert.equal(await page.getByText('is deleted').count(), 0)
+    await page.goto(web.url(`/sites/${slug}/review?preview=never`))
+    await page.getByText('The preview never is deleted').waitFor()
+  },
+)
+
+test(
+  'each review link is revoked after a question; a note outlives its dialog; focus stays in the page',
+  requiresBrowser,
+  async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug, review } = await startReview(owner)
+    await review.createLink()
+    await page.goto(web.url(`/sites/${slug}/review?preview=spring`))
+    const links = page.getByRole('list', { name: 'Review links' }).getByRole('listitem')
+    const question = page.getByRole('dialog', { name: 'Revoke this link?' })
+    for (const left of [1, 0]) {
+      await links.first().getByRole('button').click()
+      await question.getByText("It can't be restored.").waitFor()
+      await question.getByRole('button', { name: 'Revoke link' }).click()
+      await question.waitFor({ state: 'detached' })
+      assert.equal(await links.count(), left)
+      assert.notEqual(await page.evaluate(() => document.activeElement?.localName), 'body')
+    }
+    const decide = page.getByRole('button', { name: 'Request changes' })
+    const note = page.getByLabel('Note (optional)')
+    await decide.click()
+    await note.fill('Not yet')
+    await page.keyboard.press('Escape')
+    await note.waitFor({ state: 'detached' })
+    await decide.click()
+    assert.equal(await note.inputValue(), 'Not yet')
+    await note.fill('')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await page.getByRole('button', { name: 'Comment on the whole page' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).focus()
+    await page.keyboard.press('Enter')
+    await page.locator('.composer').waitFor({ state: 'detached' })
+    assert.notEqual(await page.evaluate(() => document.activeElement?.localName), 'body')
+  },
+)
