@@ -3,18 +3,21 @@ import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } f
 import { settings } from '../api/settings.ts'
 import { formatClock } from '../app/format-time.ts'
 import { Badge, Bar, Panel } from '../kit/panel.tsx'
+import { useNow } from '../kit/time.tsx'
 
 /** Limits and usage of the plan. */
 export function PlanAndUsage({ me }: { me: Me }) {
   const { limits, usage } = me
+  const resetsAt = Date.parse(usage.resetsAt)
+  const isPast = useNow(60_000) >= resetsAt
   return (
     <Panel title="Plan & usage" actions={<Badge tone="plain">{me.planName}</Badge>}>
       <div class="uses">
         <UsageBar
           name="Requests this hour"
-          used={usage.requestsThisHour}
+          used={isPast ? 0 : usage.requestsThisHour}
           limit={limits.requestsPerHour}
-          note={`Resets at ${formatClock(Date.parse(usage.resetsAt))}. Uploads and this dashboard don't count.`}
+          note={`${isPast ? '' : `Resets at ${formatClock(resetsAt)}. `}Uploads and this dashboard don't count.`}
         />
         {(settings.customDomains || usage.domains > 0) && (
           <UsageBar

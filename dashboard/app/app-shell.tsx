@@ -6,6 +6,7 @@ import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { WindowDrop } from '../drop/window-drop.tsx'
 import { Notice } from '../kit/notice.tsx'
+import { useNow } from '../kit/time.tsx'
 import { Toast } from '../kit/toast.tsx'
 import { PaletteButton } from '../palette/palette-button.tsx'
 import { SignInAgain } from '../sign-in/sign-in-again.tsx'
@@ -16,6 +17,9 @@ import { Locations, Pages } from './routes.tsx'
 
 /** Requests left in an hour below which a notice is shown. */
 const LOW_REQUESTS_THRESHOLD = 10
+
+/** Interval at which a limit that has been reset leaves the page. */
+const REFRESH_INTERVAL_MS = 15_000
 
 /** The frame of every page. */
 export function AppShell() {
@@ -88,17 +92,18 @@ function OriginMismatchNotice() {
 }
 
 function FewRequestsLeft() {
-  const now = useSignal(rateLimit)
+  const left = useSignal(rateLimit)
+  useNow(REFRESH_INTERVAL_MS)
   if (
-    !now ||
-    now.remaining > LOW_REQUESTS_THRESHOLD ||
-    now.limit <= LOW_REQUESTS_THRESHOLD ||
-    now.resetsAt < Date.now()
+    !left ||
+    left.remaining > LOW_REQUESTS_THRESHOLD ||
+    left.limit <= LOW_REQUESTS_THRESHOLD ||
+    left.resetsAt < Date.now()
   )
     return null
   return (
     <div class="foot" role="status">
-      {`${now.remaining} of ${now.limit} requests are left this hour. The limit resets at ${formatClock(now.resetsAt)}.`}
+      {`${left.remaining} of ${left.limit} requests are left this hour. The limit resets at ${formatClock(left.resetsAt)}.`}
     </div>
   )
 }

@@ -28,7 +28,7 @@ export class PageErrorBoundary extends Component<PageErrorBoundaryProps, { fault
     if (this.state.faultyAt !== path) return children
     return (
       <Page title="Something went wrong on this page" narrow>
-        <p>Nothing was lost. Reload the page, or open another one.</p>
+        <p>Open another page, or reload this one. Reloading discards what you typed and didn't save.</p>
         <p>
           <Button variant="main" onClick={() => location.reload()}>
             Reload

@@ -24,8 +24,14 @@ export function formatRelative(iso: string, now: number): string {
   if (since < MINUTE_MS) return 'just now'
   if (since < HOUR_MS) return `${pluralize(Math.floor(since / MINUTE_MS), 'minute')} ago`
   if (since < DAY_MS) return `${pluralize(Math.floor(since / HOUR_MS), 'hour')} ago`
-  if (since < 2 * DAY_MS) return 'yesterday'
-  return isWeekOld(iso, now) ? formatDay(iso) : `${pluralize(Math.floor(since / DAY_MS), 'day')} ago`
+  if (isWeekOld(iso, now)) return formatDay(iso)
+  const days = Math.round((startOfDay(now) - startOfDay(Date.parse(iso))) / DAY_MS)
+  return days === 1 ? 'yesterday' : `${days} days ago`
+}
+
+/** In the local time zone, in which a day can have 23 or 25 hours. */
+function startOfDay(milliseconds: number): number {
+  return new Date(milliseconds).setHours(0, 0, 0, 0)
 }
 
 /** Whether `formatRelative` writes the date. */

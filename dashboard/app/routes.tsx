@@ -1,6 +1,8 @@
-import type { ComponentChildren, ComponentType } from 'preact'
+import type { Attributes, ComponentChildren, ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { PAGE_PATHS, type PageName } from '../../protocol/page-paths.ts'
+import { useAction } from '../api/action.ts'
 import { HomePage } from '../home/home-page.tsx'
 import { Button } from '../kit/button.tsx'
 import { PageErrorBoundary } from './error-boundary.tsx'
@@ -10,7 +12,37 @@ import { markNavigated } from './route-focus.ts'
 
 /** A page whose script is loaded on demand, while the previous one stays visible. */
 function lazyPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  return lazy<ComponentType<Props>>(() => load().catch(() => ChunkErrorPage))
+  return lazy<ComponentType<Props>>(() => load().catch(() => retryPage(load)))
+}
+
+/**
+ * Replaces a page whose script could not be loaded: the network failed, or the service was upgraded, after which only a
+ * reload helps. Each visit tries again.
+ */
+function retryPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  let Loaded: ComponentType<Props> | undefined
+  return function RetryPage(props: Props & Attributes) {
+    const [Shown, show] = useState(() => Loaded)
+    const get = useAction(async () => {
+      Loaded = await load()
+      show(() => Loaded)
+    })
+    useEffect(() => void (Shown || get()), [])
+    if (Shown) return <Shown {...props} />
+    if (!get.error) return null
+    return (
+      <Page title="Couldn't load this page" narrow>
+        <p class="choices">
+          <Button variant="main" onClick={get}>
+            Try again
+          </Button>
+          <Button variant="link" onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </p>
+      </Page>
+    )
+  }
 }
 
 /** All but the front page are loaded when they are first opened. */
@@ -52,18 +84,5 @@ export function Pages() {
         </Router>
       </PageErrorBoundary>
     </ErrorBoundary>
-  )
-}
-
-/** Replaces a page whose script could not be loaded: the network failed, or the service was upgraded. */
-function ChunkErrorPage() {
-  return (
-    <Page title="Couldn't load this page" narrow>
-      <p>
-        <Button variant="main" onClick={() => location.reload()}>
-          Try again
-        </Button>
-      </p>
-    </Page>
   )
 }

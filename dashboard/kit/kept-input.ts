@@ -2,10 +2,7 @@ import { useState } from 'preact/hooks'
 import { onOtherUser } from '../api/session.ts'
 
 const kept = new Map<string, unknown>()
-onOtherUser(() => {
-  kept.clear()
-  confirmUnloadOfInput()
-})
+onOtherUser(dropAllKeptInput)
 
 type Change<T> = (now: T | undefined) => T | undefined
 
@@ -43,6 +40,16 @@ export function dropKeptInput(slug: string): (to?: string) => void {
     }
     confirmUnloadOfInput()
   }
+}
+
+export function hasAnyKeptInput(): boolean {
+  return kept.size > 0
+}
+
+/** Forgets all that was typed and not sent. */
+export function dropAllKeptInput(): void {
+  kept.clear()
+  confirmUnloadOfInput()
 }
 
 export function hasKeptInput(key: string): boolean {

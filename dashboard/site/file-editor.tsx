@@ -17,6 +17,7 @@ import { SecretList } from '../kit/secret-list.tsx'
 import { isShortcut } from '../kit/shortcut.ts'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
+import { toFieldText, withLineEnds } from './line-ends.ts'
 import { publishChange } from './publish-change.ts'
 import { readFile } from './read-file.ts'
 import { formatAuthor, listChanges, madeAt } from './version-labels.ts'
@@ -51,7 +52,7 @@ export function FileEditor({ site, file: { path, contentType }, onLive, onClose:
   const allowed = useRef<string[]>([])
   const save = useAction(async (baseVersionId: string | null = versionId) => {
     if (!value || !isChanged) return
-    const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
+    const lines = withLineEnds(text, value.original)
     const put = { [path]: new Blob([lines], { type: contentType }) }
     const change = { put, baseVersionId, allowSecrets: allowed.current }
     const notes = { message: `Edit ${path}`, done: `${path} saved.` }
@@ -229,9 +230,9 @@ function describeVersion(version: VersionSummary, me: string | null): string {
 }
 
 interface EditedText {
-  /** With line feeds only, as a text field has them. */
+  /** With its line ends. */
+  original: string
   text: string
-  hasCarriageReturns: boolean
   isText: boolean
 }
 
@@ -239,9 +240,9 @@ async function readText(slug: string, path: string, versionId: string): Promise<
   const bytes = await readFile(slug, path, versionId)
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-    const text = decoder.decode(await bytes.arrayBuffer())
-    return { text: text.replaceAll('\r\n', '\n'), hasCarriageReturns: text.includes('\r\n'), isText: true }
+    const original = decoder.decode(await bytes.arrayBuffer())
+    return { original, text: toFieldText(original), isText: true }
   } catch {
-    return { text: '', hasCarriageReturns: false, isText: false }
+    return { original: '', text: '', isText: false }
   }
 }

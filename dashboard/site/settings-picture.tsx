@@ -85,8 +85,13 @@ function UploadPicture({ site, onUploaded, onPublished }: UploadPictureProps) {
     const error = await findPictureError(picture)
     refuse(error)
     if (error) return
-    onUploaded()
-    await uploadPicture(site, picture, onPublished)
+    let isUploaded = false
+    await uploadPicture(site, picture, () => {
+      // Not again after an undo.
+      if (!isUploaded) onUploaded()
+      isUploaded = true
+      onPublished()
+    })
   })
   const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
     const [picture] = currentTarget.files ?? []

@@ -91,24 +91,23 @@ function TextDiff({ site, before, after }: FileDiffProps) {
 function Lines({ lines }: { lines: readonly DiffLine[] }) {
   const hunks = toHunks(lines)
   if (hunks.length === 0) return <p class="quiet small">The lines are equal.</p>
-  let shown = 0
+  let left = MAX_SHOWN_LINES
   return (
     <div class="diff">
       {hunks.map((hunk, index) => {
-        if (shown > MAX_SHOWN_LINES) return null
-        shown += hunk.lines.length
+        const shown = hunk.lines.slice(0, Math.max(0, left))
+        left -= hunk.lines.length
+        if (shown.length === 0) return null
         return (
           <div key={index}>
             {hunk.gap > 0 && <p class="quiet small">{pluralize(hunk.gap, 'unchanged line')}</p>}
-            {hunk.lines.slice(0, MAX_SHOWN_LINES).map((line, at) => (
+            {shown.map((line, at) => (
               <Line key={at} line={line} />
             ))}
           </div>
         )
       })}
-      {shown > MAX_SHOWN_LINES && (
-        <p class="quiet small">Only the first {formatNumber(MAX_SHOWN_LINES)} lines are shown.</p>
-      )}
+      {left < 0 && <p class="quiet small">Only the first {formatNumber(MAX_SHOWN_LINES)} lines are shown.</p>}
     </div>
   )
 }

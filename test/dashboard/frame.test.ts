@@ -104,7 +104,61 @@ test(
   },
 )
 
+test('signing out asks before a text that is not saved is discarded', requiresBrowser, async () => {
+  const { page, owner } = await web.asOwner()
+  const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'hers' }) })
+  await page.goto(web.url('/account'))
+  await page.getByRole('link', { name: 'Sites', exact: true }).click()
+  await page.locator(`a[href="/sites/${slug}"]`).click()
+  await page.getByRole('link', { name: 'Files', exact: true }).click()
+  await page.getByRole('button', { name: 'Actions for index.html' }).click()
+  await page.getByRole('menuitem', { name: 'Edit text' }).click()
+  await page.getByLabel('Content').fill('an hour of work')
+  await page.goBack()
+  await page.getByRole('link', { name: 'Account', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign out' }).first().click()
+  const question = page.getByRole('dialog', { name: 'Discard unsaved texts?' })
+  await question.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText("You're signed out.").waitFor()
+  const closed = page.waitForEvent('close')
+  await page.close({ runBeforeUnload: true })
+  await closed
+})
+
 describe('a page', requiresBrowser, () => {
+  test('whose script could not be loaded once is loaded by the next visit, and in place', async () => {
+    const { page, owner } = await web.asOwner('/sites')
+    await page.getByRole('heading', { name: 'Sites', level: 1 }).waitFor()
+    await page.route('**/assets/account-page*', (route) => route.abort())
+    const failed = page.getByRole('heading', { name: "Couldn't load this page" })
+    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await failed.waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await failed.waitFor()
+    await page.getByRole('link', { name: 'Sites', exact: true }).click()
+    await page.getByRole('heading', { name: 'Sites', level: 1 }).waitFor()
+    await page.unroute('**/assets/account-page*')
+    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await page.getByText(`Signed in as`).waitFor()
+    owner.complaints.splice(0)
+  })
+
+  test('says that few requests are left until the limit is reset', async () => {
+    const { page } = await web.asOwner()
+    await page.clock.install()
+    await page.route('**/api/v1/publishes*', async (route) => {
+      const response = await route.fetch()
+      const resetsAt = String(Math.floor(Date.now() / 1000) + 600)
+      const limit = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': resetsAt }
+      await route.fulfill({ response, headers: { ...response.headers(), ...limit } })
+    })
+    await page.goto(web.url('/sites'))
+    const notice = page.getByText('requests are left this hour')
+    await notice.waitFor()
+    await page.clock.fastForward(3_600_000)
+    await notice.waitFor({ state: 'detached' })
+  })
+
   testVariant('that fails to render reports that, and links to the other pages', async () => {
     const { page, owner } = await web.asOwner()
     await page.route('**/api/v1/publishes*', (route) =>
