@@ -53,7 +53,10 @@ async function openMark(page: Page, commented: Locator): Promise<void> {
 async function openAsGuest(link: string) {
   const { page, visitor } = await web.asVisitor()
   await page.goto(link)
-  await page.getByLabel('Your name').fill('Bea')
+  const name = page.getByLabel('Your name')
+  await name.fill('Bea')
+  // While a field has the focus, a press on the page only leaves it.
+  await name.blur()
   await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
   return { page, visitor }
 }
