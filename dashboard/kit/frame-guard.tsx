@@ -129,22 +129,26 @@ function watchFocus(
     restore()
     return losses.length > TOLERATED.count
   }
-  const restore = () => {
-    if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true })
+  const restore = (element = before) => {
+    if (element instanceof HTMLElement && element.isConnected) element.focus({ preventScroll: true })
   }
   const check = () => {
     if (!hasFrame() || before === frame.current) return
     if (isTheft()) {
+      const field = before
       onTheft()
-      restore()
+      restore(field)
       // Focus cannot always be returned during the blur event.
-      setTimeout(() => document.activeElement === document.body && restore())
+      setTimeout(() => document.activeElement === document.body && restore(field))
     } else if (hasFrame()) before = frame.current
   }
   const timer = setInterval(() => document.hasFocus() || check(), CHECK_INTERVAL_MS)
   addEventListener('keydown', ({ key }) => (isTabbing = key === 'Tab'), capturing)
   addEventListener('keyup', () => (isTabbing = false), capturing)
   addEventListener('focusin', remember, capturing)
+  // A field can be left for nothing, such as with the keyboard of a phone.
+  const forget = () => document.activeElement === document.body && document.hasFocus() && remember()
+  addEventListener('focusout', () => setTimeout(forget), capturing)
   // A press beside all fields leaves the one that has the focus, without another event.
   addEventListener('mousedown', () => setTimeout(remember), capturing)
   addEventListener(
