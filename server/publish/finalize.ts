@@ -298,7 +298,10 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       present: async () => (await store.read.versions.findFiles(site.liveVersionId)) ?? [],
     })
     // What the site already has was scanned, as the bytes that it serves.
-    const added = coded.files.filter((file, index) => files[index]!.known !== true || coded.decoded.has(file))
+    const added = coded.files.filter((file, index) => {
+      const { known, isUnscanned } = files[index]!
+      return !known || isUnscanned || coded.decoded.has(file)
+    })
     const allowed = new Set([...site.allowedSecrets, ...allowSecrets])
     const secrets = await secretScan.check(added, { ...source, allowed })
     const document = await loadDocument(reader, whole)

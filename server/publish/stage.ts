@@ -45,8 +45,15 @@ import { assertBaseIsCurrent, countRecord, deleteVersions, writeWithPending } fr
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { emptySite, type Site } from '../store/tables/sites.ts'
-import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/tables/versions.ts'
+import {
+  emptyVersion,
+  type ManifestFile,
+  sumUploads,
+  type Version,
+  type VersionChanges,
+} from '../store/tables/versions.ts'
 import { listRequestedFiles, mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
+import { scanLimit } from './secrets/secret-scan.ts'
 
 type PendingVersionStoreParts = Pick<
   Parts,
@@ -285,8 +292,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     const problems = isChecked ? [] : validateManifest(request, limits)
     if (problems.length > 0) throw validationError(problems)
     assertKnownImage(files, metadata)
-    const skipped = findReusableFiles([...new Set([live, replaced])], files)
-    await removeDamaged(tx, skipped, request.files)
+    const reused = findReusableFiles([...new Set([live, replaced])], files)
+    await removeDamaged(tx, reused, request.files)
     const base = request.merge ? replacedId : request.baseVersionId
     const compared = compareManifests(replaced, files)
     const version = pendingVersion(slug, files, {
@@ -296,7 +303,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       now,
       id: versionId,
       base,
-      reused: skipped,
+      reused,
       changes: versionChanges(
         site,
         files,
@@ -310,6 +317,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
     const { expiresAt } = site
     const anonymous = undefined
+    const skipped = new Set(reused.keys())
     return { slug, versionId: version.id, files, skipped, isNew: false, expiresAt, anonymous, ...compared }
   }
 
@@ -394,7 +402,7 @@ interface NewVersion {
   id: string | undefined
   base?: string | null | undefined
   /** Computed here, never taken from the manifest. */
-  reused?: ReadonlySet<number>
+  reused?: ReusableFiles
   changes?: VersionChanges | null
   preview: PreviewFields
 }
@@ -418,7 +426,7 @@ function pendingVersion(
     ...emptyVersion(id ?? newId(now), slug, now),
     ...preview,
     files: files.map(({ path, size, contentType, hash }, index) => {
-      return { path, size, contentType, ...(hash && { hash }), ...(reused?.has(index) && { known: true }) }
+      return { path, size, contentType, ...(hash && { hash }), ...reused?.get(index) }
     }),
     fileCount: files.length,
     totalBytes: sumSizes(files),
@@ -449,30 +457,40 @@ function pendingSite(
   }
 }
 
+type ReusableFiles = Map<number, Pick<ManifestFile, 'known' | 'isUnscanned'>>
+
+const KNOWN = { known: true } as const
+const UNSCANNED = { known: true, isUnscanned: true } as const
+
 /** The files in these versions are the site's own: no caller can obtain other bytes by naming a hash. */
 function findReusableFiles(
-  manifests: readonly (readonly StoredFile[] | undefined)[],
+  manifests: readonly (readonly ManifestFile[] | undefined)[],
   files: readonly FileEntry[],
-): Set<number> {
-  const reusable = new Set<number>()
+): ReusableFiles {
+  const reusable: ReusableFiles = new Map()
   // Most files of an update have the place that they had before, which costs less to find than a hash.
-  const isInPlace = ({ hash, size }: FileEntry, index: number) => {
+  const isInPlace = ({ hash, size, contentType }: FileEntry, index: number) => {
     const before = manifests[0]?.[index]
-    return before?.hash === hash && before?.size === size && size > 0
+    return before?.hash === hash && before?.size === size && before.contentType === contentType && size > 0
   }
   const others = new Set(files.filter((file, index) => !isInPlace(file, index)).map(({ hash }) => hash))
-  const sizes = new Map<string | undefined, number>()
-  for (const present of manifests)
-    for (const { hash, size } of present ?? []) if (size > 0 && others.has(hash)) sizes.set(hash, size)
-  for (const [index, file] of files.entries())
-    if (isInPlace(file, index) || sizes.get(file.hash) === file.size) reusable.add(index)
+  const present = new Map<string | undefined, ManifestFile>()
+  for (const manifest of manifests)
+    for (const file of manifest ?? [])
+      if (file.size > 0 && others.has(file.hash)) present.set(file.hash, file)
+  for (const [index, file] of files.entries()) {
+    const before = isInPlace(file, index) ? file : present.get(file.hash)
+    if (before?.size !== file.size) continue
+    const isScanned = before === file || scanLimit(before) >= scanLimit(file)
+    reusable.set(index, isScanned ? KNOWN : UNSCANNED)
+  }
   return reusable
 }
 
 /** Those that the request has are received again. What a merge keeps follows them, and stays as it is. */
 async function removeDamaged(
   { blobs }: Queries,
-  reusable: Set<number>,
+  reusable: ReusableFiles,
   files: readonly FileEntry[],
 ): Promise<void> {
   const hashes = files.flatMap(({ hash }, index) => (reusable.has(index) ? hash! : []))

@@ -199,11 +199,33 @@ describe('a version with a secret', () => {
       for (const site of [undefined, slug]) assert.deepEqual(await refused(site), found)
     })
 
-  test('is not scanned in files that are not text, nor in contents that the site has', async () => {
+  test('is refused in each text, also of TypeScript and of types that say nothing of text', async () => {
+    const names = ['a.dart', 'config.mts', 'config.ts', 'data.bin', 'deploy.bat', 'inbox.mbox', 'setup.pl']
+    const files = Object.fromEntries(names.map((name) => [name, `a\n"${makeSecret()}"`]))
+    const { details } = await expectFailure(api.publish(owner.client, files), 'SECRET_DETECTED')
+    assert.deepEqual(
+      (details as SecretFinding[]).map(({ path, line }) => [path, line]),
+      names.map((name) => [name, 2]),
+    )
+  })
+
+  test('is not scanned in files that are not text', async () => {
+    const binary = (secret: string) => Buffer.from(`\0\n${secret}`)
+    const large = `${makeSecret()}\n`.padEnd(2 ** 20 + 1, '\n')
+    const files = { 'a.png': makeSecret(), 'a.mts': binary(makeSecret()), 'b.mts': large, 'index.html': 'x' }
+    await api.publish(owner.client, files)
+    await expectFailure(api.publish(owner.client, { 'b.mts': large.slice(0, 2 ** 20) }), 'SECRET_DETECTED')
+  })
+
+  test('is scanned in contents that the site has when it had them as another type', async () => {
     const secret = makeSecret()
     const { slug } = await api.publish(owner.client, { 'a.png': secret, 'index.html': 'x' })
-    await api.publish(owner.client, { 'a.js': secret, 'index.html': 'y' }, { slug })
-    await expectFailure(api.publish(owner.client, { 'a.js': secret }), 'SECRET_DETECTED')
+    for (const name of ['a.js', 'a.mts'])
+      await expectFailure(
+        api.publish(owner.client, { [name]: secret, 'index.html': 'y' }, { slug }),
+        'SECRET_DETECTED',
+      )
+    await api.publish(owner.client, { 'b.png': secret, 'index.html': 'y' }, { slug })
   })
 })
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { FoundSecret, ScanResult } from './secret-scan.ts'
+import { SNIFFED_BYTES } from '../../../protocol/manifest/media-type.ts'
+import type { FileContents, FoundSecret, ScanResult } from './secret-scan.ts'
 
 interface Rule {
   kind: string
@@ -88,9 +89,11 @@ function toSource([end, rules]: [string, readonly { anchor: string }[]]): string
 }
 
 /** Null, too, when there are more places to look at. */
-export function scan(read: () => Buffer): ScanResult {
+export function scan(read: () => Buffer, { isText }: Pick<FileContents, 'isText'>): ScanResult {
   try {
-    const text = read().toString('latin1')
+    const bytes = read()
+    if (!isText && bytes.subarray(0, SNIFFED_BYTES).includes(0)) return []
+    const text = bytes.toString('latin1')
     return findSecrets(text).map(({ value, ...found }) => ({
       ...found,
       digest: hash('sha256', value),

@@ -26,10 +26,14 @@ type SecretScanParts = Pick<Parts, 'log' | 'telemetry'> & {
 /** Text with a content coding is scanned decoded. */
 export type FileToScan = Pick<ManifestFile, 'path' | 'size' | 'contentType' | 'coded'> & { hash: string }
 
+type ScannedFile = FileToScan & Pick<FileContents, 'isText'>
+
 export interface FileContents {
   /** Or where they are in a file of this machine. */
   bytes: Uint8Array | { path: string; offset: number; size: number }
   coded?: CodedContent | undefined
+  /** Otherwise it is scanned only if its first bytes are text. */
+  isText: boolean
 }
 
 /** A secret in a text. */
@@ -46,7 +50,7 @@ export interface FoundSecret {
 /** What was found in a file, without the secrets; null for a file that cannot be scanned. */
 export type ScanResult = (Omit<FoundSecret, 'value'> & { digest: string })[] | null
 
-/** Files that are scanned together, and the size of a larger one that is scanned. */
+/** Files that are scanned together, and the largest file whose type does not say whether it is text. */
 const BATCH_BYTES = 2 ** 20
 const MAX_FILE_BYTES = 16 * 2 ** 20
 
@@ -67,6 +71,17 @@ const FINGERPRINT_LENGTH = 20
 
 const TEXT_TYPES =
   /^(?:text\/|image\/svg)|^application\/(?:.*\+(?:json|xml|text)|json5?|jsonl|(?:x-)?ndjson|xml|(?:x-)?javascript|ecmascript|(?:x-)?typescript|(?:x-)?yaml|toml|graphql|sql|x-sh|x-httpd-php|x-pem-file|x-x509-ca-cert|pgp-.*|pkcs8|vnd\.apple\.keynote)(?:;|$)/i
+
+/** Types that no text has by its name; without them, each picture would be read from a bucket. */
+const BINARY_TYPES =
+  /^(?:font\/|image\/(?:avif|bmp|gif|hei[cf]|jpeg|jxl|png|tiff|webp|vnd\.microsoft\.icon|x-icon)|(?:audio|video)\/(?:aac|aiff|flac|iso\.segment|mp4|mpeg|ogg|quicktime|wav|webm)|application\/(?:gzip|vnd\.ms-fontobject|wasm|x-brotli|zip|zstd))(?:;|$)/i
+
+/** Size of the largest file with this type that is scanned, in bytes. */
+export function scanLimit(file: Pick<ManifestFile, 'path' | 'contentType' | 'coded'>): number {
+  const type = servedType(file)
+  if (TEXT_TYPES.test(type)) return MAX_FILE_BYTES
+  return BINARY_TYPES.test(type) ? 0 : BATCH_BYTES
+}
 
 /** Finds secrets in the new text files of a version, before it is published (docs/decisions/050-secret-scan.md). */
 export class SecretScan extends Component<SecretScanParts> implements Disposable {
@@ -94,9 +109,12 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
   ): Promise<{ warnings: PublishWarning[]; allowed: string[] }> {
     const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
-    const texts = files
-      .filter((file) => (file.coded?.decodedSize ?? file.size) > 0 && TEXT_TYPES.test(servedType(file)))
-      .map((file) => ({ ...file, size: Math.max(file.size, file.coded?.decodedSize ?? 0) }))
+    const texts = files.flatMap((file) => {
+      const limit = scanLimit(file)
+      const isText = limit === MAX_FILE_BYTES
+      const size = Math.max(file.size, file.coded?.decodedSize ?? 0)
+      return size > 0 && (isText || size <= limit) ? { ...file, size, isText } : []
+    })
     const contents = new Map(texts.map((file) => [`${file.coded?.coding} ${file.hash}`, file])).values()
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
     if (large) throw tooLarge(large)
@@ -119,7 +137,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
 
   /** Undefined when the batch cannot be scanned. */
   async #scan(
-    batch: readonly FileToScan[],
+    batch: readonly ScannedFile[],
     { publisher, reader }: VersionSource,
   ): Promise<ScanResult[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
@@ -129,7 +147,7 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     return isSmall ? send() : this.#batches.run(publisher, send)
   }
 
-  async #send(batch: readonly FileToScan[], contents: FileContents[]): Promise<ScanResult[] | undefined> {
+  async #send(batch: readonly ScannedFile[], contents: FileContents[]): Promise<ScanResult[] | undefined> {
     try {
       return await this.#thread.call(contents)
     } catch (error) {
@@ -144,12 +162,13 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
 
 async function locate(
   reader: BlobReader,
-  { hash, coded }: FileToScan,
+  { hash, coded, isText }: ScannedFile,
   isSmall: boolean,
 ): Promise<FileContents> {
   const place = isSmall ? undefined : await reader.localPlace(hash)
   // A copy, because the message has all of the memory that a buffer is a part of.
-  return { bytes: place ?? new Uint8Array((await reader.bytes(hash)) ?? []), coded }
+  const bytes = place ?? new Uint8Array((await reader.bytes(hash)) ?? [])
+  return { bytes, coded, isText }
 }
 
 class VersionScan extends Component<{ signer: Signer; known: ReadonlySet<string> }> {

@@ -20,7 +20,7 @@ parentPort!.on('message', (batch: readonly FileContents[]) => {
     if (different.size < MAX_SECRETS) different.add(digest)
     return different.has(digest)
   }
-  const results = batch.map((contents) => scan(() => decode(contents))?.filter(isReported) ?? null)
+  const results = batch.map((contents) => scan(() => decode(contents), contents)?.filter(isReported) ?? null)
   closeObject()
   parentPort!.postMessage(results)
 })
