@@ -50,6 +50,43 @@ describe('a planted secret', () => {
     assert.ok(found >= 60)
   })
 
+  const escapes: Record<string, (secret: string) => string> = {
+    'the JSON of a page': (secret) => `JSON.parse("{\\u0022t\\u0022:\\u0022${secret}\\u0022}")`,
+    'a string of hexadecimal escapes': (secret) => `'\\x22${secret}\\x22'`,
+    'a URL': (secret) => `https%3A%2F%2Fuser%3A${secret}%40host%2f`,
+    'a URL in a URL': (secret) => `?to=https%253A%252F%252F%2522${secret}%2522`,
+    'the colors of a terminal': (secret) => `\x1b[32m${secret}\x1b[0m`,
+    'the recording of a terminal': (secret) => JSON.stringify([1, 'o', `\x1b[1;38;2;255;128;0m${secret}`]),
+    'PHP JSON': (secret) => JSON.stringify({ t: secret }).replaceAll('/', '\\/'),
+  }
+
+  for (const [name, write] of Object.entries(escapes))
+    test(`is found behind the escapes of ${name}`, () => {
+      for (const kind of ['GitHub token', 'Slipway key', 'AWS access key'])
+        assert.deepEqual(
+          findSecrets(write(makeSecret(kind))).map((found) => found.kind),
+          [kind],
+        )
+    })
+
+  test('is found with its slashes escaped', () => {
+    const slashed = { 'AWS access key': /(?<==.{9})./g, 'Azure storage key': /(?<==.{40})./g }
+    for (const [kind, place] of Object.entries(slashed)) {
+      const written = makeSecret(kind)
+        .replace(place, '\\/')
+        .replace(/=(?=\w{9}\\)/, ':\\n')
+      assert.deepEqual(
+        findSecrets(written).map((found) => found.kind),
+        [kind],
+        written,
+      )
+    }
+    const [webhook] = findSecrets(`"${makeSecret('Slack webhook').replaceAll('/', '\\/')}\\n"`)
+    assert.match(webhook!.value, /^hooks.+\w$/)
+    const claim = makeSecret('Slipway claim token').replace('&', '\\u0026')
+    assert.equal(findSecrets(claim).length, 1)
+  })
+
   test('is distinguished from public identifiers, examples and parts of other words', () => {
     for (const text of PUBLIC) assert.deepEqual(findSecrets(`x = "${text}"`), [], text)
   })
@@ -202,6 +239,19 @@ describe('a version with a secret', () => {
   test('is refused in each text, also of TypeScript and of types that say nothing of text', async () => {
     const names = ['a.dart', 'config.mts', 'config.ts', 'data.bin', 'deploy.bat', 'inbox.mbox', 'setup.pl']
     const files = Object.fromEntries(names.map((name) => [name, `a\n"${makeSecret()}"`]))
+    const { details } = await expectFailure(api.publish(owner.client, files), 'SECRET_DETECTED')
+    assert.deepEqual(
+      (details as SecretFinding[]).map(({ path, line }) => [path, line]),
+      names.map((name) => [name, 2]),
+    )
+  })
+
+  test('is refused in UTF-16 with a byte order mark, as Windows PowerShell writes it', async () => {
+    const write = () => Buffer.from(`\ufeffa\r\nTOKEN=é${makeSecret()}\r\n`, 'utf16le')
+    const names = ['big.bin', 'big.txt', 'little.bin', 'little.txt']
+    const files = Object.fromEntries(
+      names.map((name) => [name, name.startsWith('big') ? write().swap16() : write()]),
+    )
     const { details } = await expectFailure(api.publish(owner.client, files), 'SECRET_DETECTED')
     assert.deepEqual(
       (details as SecretFinding[]).map(({ path, line }) => [path, line]),

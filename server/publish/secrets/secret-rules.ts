@@ -38,12 +38,12 @@ const RULES: readonly Rule[] = [
   { kind: 'private key', anchors: ['-----BEGIN '], pattern: /-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----/y, read: readPrivateKey },
   { kind: 'PGP private key', anchors: ['-----BEGIN '], pattern: /-----BEGIN PGP PRIVATE KEY BLOCK-----/y, read: readPrivateKey },
   { kind: 'AWS access key', anchors: ['AKIA', 'ASIA'], pattern: /A[KS]IA[A-Z2-7]{16}(?!\w)/y, read: readAws },
-  { kind: 'Azure storage key', anchors: ['AccountKey='], pattern: /AccountKey=[A-Za-z0-9+/]{86}==/y },
+  { kind: 'Azure storage key', anchors: ['AccountKey='], pattern: /AccountKey=(?:[A-Za-z0-9+]|\\?\/){86}==/y },
   { kind: 'Google OAuth client secret', anchors: ['GOCSPX-'], pattern: /GOCSPX-[\w-]{28}(?![\w-])/y },
   { kind: 'Stripe secret key', anchors: ['sk_live_', 'rk_live_'], pattern: /[sr]k_live_[A-Za-z0-9]{20,250}/y },
   { kind: 'Slack token', anchors: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'], pattern: /xox[abeprs]-(?:\d{1,14}-){1,4}[A-Za-z0-9]{20,170}/y },
   { kind: 'Slack app token', anchors: ['xapp-'], pattern: /xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[a-z0-9]{40,80}/y },
-  { kind: 'Slack webhook', anchors: ['hooks.slack.com/'], pattern: /hooks\.slack\.com\/(?:services|workflows)\/[TA][A-Z0-9]{7,12}\/[AB][A-Z0-9]{7,12}\/[A-Za-z0-9/]{20,64}/y },
+  { kind: 'Slack webhook', anchors: ['hooks.slack.com'], pattern: /hooks\.slack\.com\\?\/(?:services|workflows)\\?\/[TA][A-Z0-9]{7,12}\\?\/[AB][A-Z0-9]{7,12}\\?\/(?:[A-Za-z0-9]|\\?\/){20,64}/y },
   { kind: 'GitHub token', anchors: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], pattern: /gh[oprsu]_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y, read: readChecked },
   { kind: 'GitHub token', anchors: ['github_pat_'], pattern: /github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}(?!\w)/y },
   { kind: 'GitLab token', anchors: ['glpat-', 'gldt-', 'glrt-', 'glptt-', 'glcbt-', 'glsoat-'], pattern: /gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,300}/y },
@@ -63,7 +63,7 @@ const RULES: readonly Rule[] = [
   { kind: 'Hugging Face token', anchors: ['hf_'], pattern: /hf_[A-Za-z]{34}(?!\w)/y },
   { kind: 'Vault token', anchors: ['hvs.'], pattern: /hvs\.[\w-]{90,120}(?![\w-])/y },
   { kind: 'Slipway key', anchors: ['sl_live_'], pattern: /sl_live_[0-9a-f]{32}(?!\w)/y },
-  { kind: 'Slipway claim token', anchors: ['/claim?slug='], isPart: true, pattern: /\/claim\?slug=[a-z0-9-]{3,63}&(?:amp;)?token=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y },
+  { kind: 'Slipway claim token', anchors: ['/claim?slug='], isPart: true, pattern: /\/claim\?slug=[a-z0-9-]{3,63}(?:&(?:amp;)?|\\u0026)token=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y },
   { kind: 'Slipway claim token', anchors: ['claimToken', 'Claim-Token', 'claim-token', 'CLAIM_TOKEN'], pattern: /(?:claimToken|[Cc]laim-[Tt]oken|CLAIM_TOKEN)\\?["']?\s?[:=]\s?\\?["']?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y },
 ]
 
@@ -91,16 +91,23 @@ function toSource([end, rules]: [string, readonly { anchor: string }[]]): string
 /** Null, too, when there are more places to look at. */
 export function scan(read: () => Buffer, { isText }: Pick<FileContents, 'isText'>): ScanResult {
   try {
-    const bytes = read()
-    if (!isText && bytes.subarray(0, SNIFFED_BYTES).includes(0)) return []
-    const text = bytes.toString('latin1')
-    return findSecrets(text).map(({ value, ...found }) => ({
+    return findSecrets(decodeText(read(), isText)).map(({ value, ...found }) => ({
       ...found,
       digest: hash('sha256', value),
     }))
   } catch {
     return null
   }
+}
+
+/** Other encodings have the characters of secrets in common. Not what is binary. */
+function decodeText(bytes: Buffer, isText: boolean): string {
+  const mark = bytes.toString('latin1', 0, 2)
+  if (mark === '\xff\xfe') return bytes.toString('utf16le')
+  const pairs = bytes.subarray(0, bytes.length & ~1)
+  if (mark === '\xfe\xff') return pairs.swap16().toString('utf16le')
+  const isBinary = !isText && bytes.subarray(0, SNIFFED_BYTES).includes(0)
+  return isBinary ? '' : bytes.toString('latin1')
 }
 
 /** The secrets of a text, each once, in its order. Throws when the text has too many places to look at. */
@@ -130,14 +137,22 @@ export function findSecrets(text: string): FoundSecret[] {
   return [...found.values()]
 }
 
-/** A longer word, such as base64 of other bytes. A letter after a backslash is an escape of JSON. */
+/** The end of an escape of JSON, of a program or of a URL, or of the codes of a terminal. */
+const ESCAPE = /(?:\\(?:[nrt]|x[0-9a-f]{2}|u[0-9a-f]{4})|%(?:25)?[0-9a-f]{2}|\[[\d;]{0,20}m)$/i
+
+/** A longer word, such as base64 of other bytes. */
 function isInsideWord(text: string, index: number): boolean {
-  const before = text.slice(Math.max(0, index - 2), index)
-  return /[\w+]$/.test(before) && !/\\[nrt]$/.test(before)
+  return /\w|\+/.test(text.charAt(index - 1)) && !ESCAPE.test(text.slice(Math.max(0, index - 22), index))
 }
 
+/** Without escapes. */
 function nearby({ text, index, match }: Match): string {
-  return text.slice(Math.max(0, index - NEARBY_CHARACTERS), index + match.length + NEARBY_CHARACTERS)
+  return text
+    .slice(Math.max(0, index - NEARBY_CHARACTERS), index + match.length + NEARBY_CHARACTERS)
+    .replaceAll('\\/', '/')
+    .replaceAll(/\\[nrt]|(?:\\x|\\u00|%)([0-9a-f]{2})/gi, (_, code?: string) =>
+      code ? String.fromCharCode(Number.parseInt(code, 16)) : ' ',
+    )
 }
 
 /** Words of documentation, and characters that repeat or count, are examples. */
