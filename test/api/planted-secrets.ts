@@ -65,6 +65,7 @@ export const SECRETS: readonly (readonly [kind: string, make: () => string])[] =
   ['SendGrid key', () => `S${'G.'}${draw(22)}.${draw(43)}`],
   ['Mailgun key', () => `MAILGUN_KEY=ke${'y-'}${draw(32, HEX)}`],
   ['Twilio key', () => `twilio(A${'C'}${draw(32, HEX)}, ${draw(32, HEX)})`],
+  ['Twilio key', () => `TWILIO_SID=A${'C'}${draw(32, HEX)}\nTWILIO_AUTH_TOKEN="${draw(32, HEX)}"`],
   ['OpenAI key', () => `sk${'-proj-'}${draw(64)}T3Blbk${'FJ'}${draw(64)}`],
   ['OpenAI key', () => `sk${'-'}${draw(20)}T3Blbk${'FJ'}${draw(20)}`],
   ['Anthropic key', () => `sk${'-ant-api03-'}${draw(93)}AA`],
@@ -108,5 +109,7 @@ export const PUBLIC: readonly string[] = [
   `key-${draw(32, HEX)}`,
   `integrity: sha512-${draw(86)}==`,
   pem('PUBLIC KEY'),
+  `AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==`,
+  `<script src="//sdk.twilio.com/video.js" data-sid="A${'C'}${draw(32, HEX)}" /><script src="/app.${draw(32, HEX)}.js" />`,
   pem('CERTIFICATE'),
 ]

@@ -155,9 +155,9 @@ function nearby({ text, index, match }: Match): string {
     )
 }
 
-/** Words of documentation, and characters that repeat or count, are examples. */
+/** Words of documentation, the key of Azure's emulator, and characters that repeat or count, are examples. */
 function isExample(value: string): boolean {
-  if (/example|your|xxxx|1234567|abcdefg|(.)\1{5}/i.test(value)) return true
+  if (/example|your|Eby8vdM02xNOcqFl|xxxx|1234567|abcdefg|(.)\1{5}/i.test(value)) return true
   return new Set(value.slice(-20)).size < 8
 }
 
@@ -199,11 +199,14 @@ function readAws(found: Match): string | undefined {
   return undefined
 }
 
-/** The id of an account or of a key, and its token, beside the name of the service. */
+/** The id of an account or of a key, and its token, beside the name of the service. Pages have the id beside hashes. */
 function readTwilio(found: Match): string | undefined {
   const around = nearby(found)
   const [id] = /\b(?:AC|SK)[0-9a-f]{32}\b/.exec(around) ?? []
   if (id === undefined || isExample(id)) return undefined
-  const [token] = /\b(?!AC|SK)[0-9a-zA-Z]{32}\b/.exec(around) ?? []
+  const [, token] =
+    /(?:[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Pp]assword|\b(?:AC|SK)[0-9a-f]{32})\W{1,9}(?!AC|SK)([0-9a-zA-Z]{32})\b/.exec(
+      around,
+    ) ?? []
   return token === undefined || isExample(token) ? undefined : `${id} ${token}`
 }
