@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Reviewer, ReviewerRole, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
+import type { Reviewer, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
 import { MAX_COMMENT_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
@@ -103,10 +103,11 @@ function useCard(isSelected: boolean) {
   return card
 }
 
-const ROLES: Record<ReviewerRole, string> = {
+const ROLES: Record<Reviewer['role'], string> = {
   owner: 'Owner',
   collaborator: 'Collaborator',
   guest: 'Guest',
+  key: 'API key',
 }
 
 /** A name as it was typed, with the role that the server has verified, which no name can look like. */

@@ -27,9 +27,14 @@ const reviewerRole = text('`guest` has a link and no account with access', {
 })
 export type ReviewerRole = Static<typeof reviewerRole>
 
+const authorRole = text(
+  'As that of a reviewer; `key` is a key that may not decide, which says nothing of a person',
+  { enum: ['owner', 'collaborator', 'guest', 'key'] },
+)
+
 const author = named('Reviewer', {
   name: text('As the reviewer calls itself; its role is verified'),
-  role: reviewerRole,
+  role: authorRole,
 })
 export type Reviewer = Static<typeof author>
 

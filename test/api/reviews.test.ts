@@ -443,6 +443,20 @@ describe('what a reviewer writes', () => {
     )
   })
 
+  test('is of a key, whatever name it gives, unless that may decide', async () => {
+    const { slug, versionId } = await reviewed()
+    for (const [scope, role] of [
+      ['preview', 'key'],
+      ['publish', 'key'],
+      ['manage', 'owner'],
+    ] as const) {
+      const { apiKey } = await owner.client.createKey({ name: `${scope} of ${slug}`, scope })
+      const review = api.client(apiKey).review(slug, 'spring')
+      const { comments } = await review.createThread({ versionId, place: PLACE, text: 'go on', name: 'Ann' })
+      assert.deepEqual(comments[0]!.author, { name: 'Ann', role })
+    }
+  })
+
   const LONG = 'x'.repeat(MAX_COMMENT_LENGTH + 1)
   for (const [what, change] of [
     ['a comment of 5,001 characters', { text: LONG }],
@@ -513,6 +527,9 @@ describe('what a reviewer writes', () => {
       await guest.addToThread(thread, { status: 'open', name: 'Ann' })
     const approval = { decision: 'approved', versionId } as const
     await expectFailure(guest.decide({ ...approval, name: 'Ann' }), 'RATE_LIMITED')
+    const lost = { versionId, placed: [], missing: [thread] }
+    await expectFailure(guest.reportPlacements(lost), 'RATE_LIMITED')
+    await guest.reportPlacements({ ...lost, placed: [thread], missing: [] })
     const ofOtherLink = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
     for (const free of [review, ofOtherLink]) await free.decide({ ...approval, name: 'Ann' })
     await assertWaits(api, () => guest.decide({ ...approval, name: 'Ann' }))

@@ -399,6 +399,19 @@ describe('the tools for programs', () => {
     const { url, dashboardUrl, ...decided } = await owner.call('get_review', { slug, preview })
     const counts = { open: 1, resolved: 0, outdated: 0 }
     assert.deepEqual(decided, { ...approval, counts, by })
+    await review.reportPlacements({ versionId: shown.versionId, placed: [], missing: [id] })
+    const later = await begin('Too dark')
+    const found = (await list()).threads as { id: string; outdated?: boolean }[]
+    assert.deepEqual(
+      found.map((one) => [one.id, one.outdated ?? false]),
+      [
+        [later.id, false],
+        [id, true],
+      ],
+      'what has no place any more is listed last, and marked',
+    )
+    await review.reportPlacements({ versionId: shown.versionId, placed: [id], missing: [] })
+    await review.addToThread(later.id, { status: 'resolved' })
 
     for (const sentence of [
       'The second button is too small on my phone. ',

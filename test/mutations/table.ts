@@ -601,6 +601,8 @@ const ROWS: readonly Row[] = [
   ['holds all keys of work that is refused for one of them', 'server/lib/turns.ts', 'Turns.run', '!previous || previous.hasEnded', 'false', 'test/lib/turns.test.ts'],
   ['scans contents that the site has', 'server/publish/finalize.ts', 'Finalizer.#check', '!known || isUnscanned', 'true', 'test/api/secrets.test.ts'],
   ['does not scan contents that the site has as a picture', 'server/publish/finalize.ts', 'Finalizer.#check', '!known || isUnscanned', '!known', 'test/api/secrets.test.ts'],
+  ['takes the name that a key gives for that of its owner', 'server/sites/reviews/reviews.ts', 'authorOf', "mayManage(grant!.scope) ? role : 'key'", 'role', 'test/api/reviews.test.ts'],
+  ['lets a guest hide comments without a limit', 'server/sites/reviews/reviews.ts', 'Reviews.reportPlacements', 'await this.#charge(tx, caller, { access, now })', '', 'test/api/reviews.test.ts'],
   ['finds no secret behind an escape', 'server/publish/secrets/secret-rules.ts', 'isInsideWord', ' && !ESCAPE.test(text.slice(Math.max(0, index - 22), index))', '', 'test/api/secrets.test.ts'],
   ['scans binary files of a type that text may have', 'server/publish/secrets/secret-rules.ts', 'decodeText', '!isText && ', 'false && ', 'test/api/secrets.test.ts'],
   ['does not store which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#commit', 'allowedSecrets.size > site.allowedSecrets.length', 'false', 'test/api/secrets.test.ts'],

@@ -22,13 +22,23 @@ export const REVIEW_TOOLS: Tools = {
     description: `Lists what reviewers want changed on a preview or the live version: page, place, words. The newest ${LISTED_THREADS} threads, with long texts cut; or one thread with more of them.`,
     input: object(
       { slug: site },
-      { preview, status: text('Default open', { enum: ['open', 'resolved', 'outdated'] }), thread },
+      {
+        preview,
+        status: text('Default: open, then outdated, whose place is gone', {
+          enum: ['open', 'resolved', 'outdated'],
+        }),
+        thread,
+      },
     ),
     ...READ,
-    call: async (api, { thread, status = thread === undefined ? 'open' : undefined, ...subject }) => {
+    call: async (api, { thread, status, ...subject }) => {
       const review = await callReview(api, 'getReview', subject, { query: { status } })
-      const found = review.threads.filter(({ id }) => thread === undefined || id === thread)
-      const listed = found.slice(0, LISTED_THREADS)
+      const found = review.threads.filter((one) =>
+        thread !== undefined ? one.id === thread : status !== undefined || one.status === 'open',
+      )
+      const listed = found
+        .toSorted((one, other) => Number(one.outdated) - Number(other.outdated))
+        .slice(0, LISTED_THREADS)
       for (let max = MAX_TEXT; ; max = Math.floor(max * 0.8)) {
         const result = { threads: listed.map((one) => describe(one, max)), counts: review.counts }
         if (Buffer.byteLength(JSON.stringify(result)) <= MAX_LISTED_BYTES) return result

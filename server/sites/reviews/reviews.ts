@@ -12,6 +12,7 @@ import { formatNumber } from '../../../protocol/format.ts'
 import {
   assertPermitted,
   givesLastingAccess,
+  mayManage,
   requireAccount,
   requireKeyHash,
 } from '../../accounts/authorization.ts'
@@ -299,8 +300,10 @@ export class Reviews extends Component<ReviewParts> {
     const current = !isChange
       ? threads
       : await store.write('durable', { site: subject.slug }, async (tx) => {
-          const { version: current } = await requireReview(tx, caller, { ...wanted, now: clock() })
-          for (const { id } of current.id === versionId ? changed : [])
+          const now = clock()
+          const access = await requireReview(tx, caller, { ...wanted, now })
+          await this.#charge(tx, caller, { access, now })
+          for (const { id } of access.version.id === versionId ? changed : [])
             await tx.reviews.updateThread(id, { outdatedIn: isMissing.get(id) ? versionId : null })
           await tx.notifyChanged(reviewChanges(subject.slug), 'improvable')
           return tx.reviews.threads(subject)
@@ -360,11 +363,11 @@ export class Reviews extends Component<ReviewParts> {
     }
   }
 
-  /** RATE_LIMITED beyond 60 comments, changes and decisions an hour, for a link and a network. */
+  /** RATE_LIMITED beyond 60 comments, decisions and other changes an hour, for a link and a network. */
   async #charge(
     tx: WriteTransaction,
     { address }: ReviewCaller,
-    { access: { role, link }, now }: Change,
+    { access: { role, link }, now }: Pick<Change, 'access' | 'now'>,
   ): Promise<void> {
     if (role !== 'guest') return
     // The store keeps no addresses.
@@ -382,10 +385,11 @@ function withoutToken(caller: ReviewCaller): ReviewCaller {
   return { ...caller, reviewToken: undefined }
 }
 
-function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name?: string): shape.Reviewer {
+/** A job that publishes what others wrote has a key, and could give any name. */
+function authorOf({ account, grant }: ReviewCaller, { role }: ReviewAccess, name?: string): shape.Reviewer {
   const typed = toPlainLine(name ?? '', MAX_REVIEWER_NAME_LENGTH)
   const known = typed || (role === 'guest' ? undefined : account?.email.split('@')[0])
-  if (known) return { name: known, role }
+  if (known) return { name: known, role: role === 'guest' || mayManage(grant!.scope) ? role : 'key' }
   throw invalidField('name', 'is required of reviewers without an account')
 }
 
