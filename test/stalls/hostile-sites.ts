@@ -140,6 +140,9 @@ const ARCHIVES: [title: string, archive: () => Buffer, refused?: RegExp][] = [
   ['a tar of links in a deep folder with deep targets', () => tarOf(79, (n) => linkPart(n, `${'漢/'.repeat(249)}b`, 'a/'.repeat(245))), /links in the archive lead to too many files/],
   ['a tar with a rule that matches in many ways', () => Buffer.concat([tarPart({ name: '.slipwayignore', data: Buffer.from(`${'*a'.repeat(250)}*b`) }), tarOf(900, longPart)])],
   ['a tar of attributes', () => tarOf(1, (n) => paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))))],
+  ['a tar of empty attributes', () => tarOf(22, () => tarPart({ name: 'p', type: 'x', data: Buffer.alloc(2 ** 20, '4 =\n') })), /too much metadata/],
+  ['a tar of long names of slashes', () => tarOf(3, () => Buffer.concat([tarPart({ name: 'L', type: 'L', data: Buffer.alloc(2 ** 20, 'a//') }), tarPart({ type: 'V' })])), /must have at most/],
+  ['a tar of long links of slashes', () => tarOf(3, () => linkPart(0, 'a//'.repeat(340_000))), /must have at most/],
 ]
 
 function longPart(number: number): Buffer {

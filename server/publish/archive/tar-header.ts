@@ -1,5 +1,5 @@
 import { BLOCK_BYTES } from '../../../protocol/tar.ts'
-import { archiveError } from './limits.ts'
+import { type ArchiveLimits, archiveError } from './limits.ts'
 
 export const SPARSE_FILE_MESSAGE = 'contains a sparse file; create the archive without --sparse'
 
@@ -38,9 +38,10 @@ export function readHeader(block: Buffer): TarHeader {
 }
 
 /** Each record of a pax extended header is `<length> <key>=<value>` and a line break. */
-export function readExtension(records: Buffer): PaxExtension {
+export function readExtension(records: Buffer, budget: Pick<ArchiveLimits, 'countOverhead'>): PaxExtension {
   const extension: PaxExtension = {}
   for (let at = 0; at < records.length; ) {
+    budget.countOverhead(0)
     const { key, value, end } = readRecord(records, at)
     if (key === 'path') extension.path = value.toString()
     else if (key === 'linkpath') extension.linkName = value.toString()

@@ -73,7 +73,7 @@ async function readExtensionHeader(
   if (size > MAX_EXTENSION_BYTES)
     throw archiveTooLarge(`An extended header may have at most ${MAX_EXTENSION_BYTES} bytes`)
   const body = (await requireBytes(chunks.readExactly(padToBlock(size)))).subarray(0, size)
-  if (type === 'x') return readExtension(body)
+  if (type === 'x') return readExtension(body, budget)
   if (type === 'L') return { path: readLongName(body) }
   // Global headers carry comments (git archive).
   return type === 'K' ? { linkName: readLongName(body) } : {}
@@ -84,6 +84,7 @@ async function* readEntry(
   chunks: ByteReader,
   budget: ArchiveLimits,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
+  budget.assertNameLength(Buffer.from(name))
   const path = toArchivePath(name)
   // GNU's label of the archive and list of a folder, for incremental backups, are no files.
   if (type === 'V' || type === 'D') {
@@ -111,6 +112,7 @@ async function* readEntry(
   }
   if (!isFile) {
     if (type === '1' || type === '2') {
+      budget.assertNameLength(Buffer.from(linkName))
       if (budget.addLink({ path, target: toArchivePath(linkName), isSymbolic: type === '2' })) return
     } else if (SPECIAL_TYPES.has(type) && budget.excludeAs('special', path)) return
     throw entryError(path, UNSUPPORTED_TYPES[type] ?? 'is not a regular file')
