@@ -17,6 +17,7 @@ import { ApiError } from '../lib/errors.ts'
 import { html } from '../lib/html.ts'
 import { parseJsonObject } from '../lib/json-object.ts'
 import { readParameters } from '../lib/parameters.ts'
+import { encodeFields, hashToken } from '../lib/tokens.ts'
 import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
@@ -34,7 +35,8 @@ const RESPONSE_MODE = 'query'
 
 const MAX_CONCURRENT_REQUESTS = { total: 64, perKey: 8 }
 
-interface OAuthOptions extends Pick<Services, 'baseUrl' | 'programs' | 'deviceSignIns' | 'limits'> {
+interface OAuthOptions
+  extends Pick<Services, 'baseUrl' | 'programs' | 'deviceSignIns' | 'limits' | 'credentialLookups'> {
   branding: Branding
   pages: ErrorPages
 }
@@ -186,11 +188,15 @@ function register(forward: Forward): Respond {
 
 /** Each use of a refresh token adds records to those of its account, so it is charged. */
 function exchange(forward: Forward, options: OAuthOptions): Respond {
-  const { baseUrl, programs, limits } = options
+  const { baseUrl, programs, limits, credentialLookups } = options
   return async (request, reply) => {
     const parameters = readParameters(String(request.body))
     if (parameters.get('grant_type') === DEVICE_GRANT_TYPE) return exchangeDevice(options, request, reply)
-    request.caller.account = await programs.findOwner(parameters)
+    const find = () => programs.findOwner(parameters)
+    const isUnknown = (owner: unknown) => owner === undefined
+    const key = hashToken(String(request.body))
+    const { caller } = request
+    caller.account = await credentialLookups.run(key, caller.address, find, isUnknown)
     await charge(limits, request, reply)
     unifyResources(parameters, baseUrl)
     return send(reply, await forward(request, { ...toForwarded(request), payload: parameters.toString() }))
@@ -262,7 +268,7 @@ function findProblem(uris: unknown): string | undefined {
   return `has ${invalid}: expected https, http on a loopback address, or a scheme of the program followed by a slash, and no error in the query`
 }
 
-type DeviceServices = Pick<Services, 'deviceSignIns' | 'programs' | 'limits'>
+type DeviceServices = Pick<Services, 'deviceSignIns' | 'programs' | 'limits' | 'credentialLookups'>
 
 /** RFC 8628, section 3.1. */
 async function authorizeDevice(
@@ -293,7 +299,7 @@ async function authorizeDevice(
 
 /** RFC 8628, section 3.4. A poll in time is not charged: a sign-in takes many. */
 async function exchangeDevice(
-  { deviceSignIns, limits }: DeviceServices,
+  { deviceSignIns, limits, credentialLookups }: DeviceServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -304,7 +310,10 @@ async function exchangeDevice(
     return refuse(reply, form)
   }
   const { client_id: clientId = '', device_code: deviceCode = '' } = form.fields
-  const result = await deviceSignIns.exchange({ clientId, deviceCode }, chargePoll)
+  const exchange = () => deviceSignIns.exchange({ clientId, deviceCode }, chargePoll)
+  const isUnknown = (found: object) => 'error' in found && found.error === 'expired_token'
+  const key = hashToken(encodeFields([clientId, deviceCode]))
+  const result = await credentialLookups.run(key, request.caller.address, exchange, isUnknown)
   return 'error' in result ? refuse(reply, result) : reply.send(result)
 }
 

@@ -38,6 +38,24 @@ test('unknown keys and sessions of one network have a limit, and known ones and 
   assert.deepEqual([await read('192.0.2.1', one), await read('192.0.2.1', one)], [401, 503], 'ended')
 })
 
+for (const [what, form] of [
+  ['refresh tokens', 'grant_type=refresh_token&client_id=x&refresh_token='],
+  [
+    'device codes',
+    'grant_type=urn:ietf:params:oauth:grant-type:device_code&client_id=slipway-cli&device_code=',
+  ],
+])
+  test(`unknown ${what} of one network are looked up as often as unknown keys`, async () => {
+    await using guessed = await Api.start({ RATE_ANONYMOUS: '1', RATE_SIGN_IN: '1' })
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const statuses: number[] = []
+    for (let number = 0; number < 110; number++)
+      statuses.push(
+        (await guessed.request('POST', '/oauth/token', { headers, body: `${form}${number}` })).status,
+      )
+    assert.equal(statuses.filter((status) => status === 503).length, 10, statuses.join())
+  })
+
 for (const path of ['files/b.bin', 'archive'])
   test(`a client that disconnects at any stage of a download of ${path} leaves no file open`, async (t) => {
     if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be counted here')

@@ -604,6 +604,7 @@ const ROWS: readonly Row[] = [
   ['takes the name that a key gives for that of its owner', 'server/sites/reviews/reviews.ts', 'authorOf', "mayManage(grant!.scope) ? role : 'key'", 'role', 'test/api/reviews.test.ts'],
   ['lets a guest hide comments without a limit', 'server/sites/reviews/reviews.ts', 'Reviews.reportPlacements', 'await this.#charge(tx, caller, { access, now })', '', 'test/api/reviews.test.ts'],
   ['reads the records of a tar uncounted', 'server/publish/archive/tar-header.ts', 'readExtension', 'budget.countOverhead(0)', '', 'test/archive/bombs.test.ts'],
+  ['looks up as many unknown refresh tokens as one network wants', 'server/api/oauth.ts', 'exchange', 'credentialLookups.run(key, caller.address, find, isUnknown)', 'find()', 'test/api/attack.test.ts'],
   ['finds no secret behind an escape', 'server/publish/secrets/secret-rules.ts', 'isInsideWord', ' && !ESCAPE.test(text.slice(Math.max(0, index - 22), index))', '', 'test/api/secrets.test.ts'],
   ['scans binary files of a type that text may have', 'server/publish/secrets/secret-rules.ts', 'decodeText', '!isText && ', 'false && ', 'test/api/secrets.test.ts'],
   ['does not store which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#commit', 'allowedSecrets.size > site.allowedSecrets.length', 'false', 'test/api/secrets.test.ts'],

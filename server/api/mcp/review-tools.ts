@@ -24,9 +24,7 @@ export const REVIEW_TOOLS: Tools = {
       { slug: site },
       {
         preview,
-        status: text('Default: open, then outdated, whose place is gone', {
-          enum: ['open', 'resolved', 'outdated'],
-        }),
+        status: text('Default open, then outdated', { enum: ['open', 'resolved', 'outdated'] }),
         thread,
       },
     ),
@@ -34,11 +32,10 @@ export const REVIEW_TOOLS: Tools = {
     call: async (api, { thread, status, ...subject }) => {
       const review = await callReview(api, 'getReview', subject, { query: { status } })
       const found = review.threads.filter((one) =>
-        thread !== undefined ? one.id === thread : status !== undefined || one.status === 'open',
+        thread === undefined ? status !== undefined || one.status === 'open' : one.id === thread,
       )
-      const listed = found
-        .toSorted((one, other) => Number(one.outdated) - Number(other.outdated))
-        .slice(0, LISTED_THREADS)
+      found.sort((one, other) => Number(one.outdated) - Number(other.outdated))
+      const listed = found.slice(0, LISTED_THREADS)
       for (let max = MAX_TEXT; ; max = Math.floor(max * 0.8)) {
         const result = { threads: listed.map((one) => describe(one, max)), counts: review.counts }
         if (Buffer.byteLength(JSON.stringify(result)) <= MAX_LISTED_BYTES) return result
