@@ -221,9 +221,13 @@ async function findSites(
   { account, slugs, now }: { account: Account; slugs: readonly string[]; now: number },
 ): Promise<string[]> {
   const found = new Set<string>()
-  for (const typed of slugs) {
+  for (const [index, typed] of slugs.entries()) {
     const slug = (await tx.sites.findCurrentName(typed)) ?? typed
-    found.add((await requireAccess(tx, 'read', { slug, account, now })).visitsKey)
+    const site = await requireAccess(tx, 'read', { slug, account, now }).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+      throw new ApiError('NOT_FOUND', `${error.message}: '${typed}' in sites[${index}]`)
+    })
+    found.add(site.visitsKey)
   }
   return [...found]
 }

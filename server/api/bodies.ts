@@ -113,7 +113,10 @@ export async function readJson(request: FastifyRequest, payload: IncomingMessage
   try {
     return JSON.parse(text)
   } catch (error) {
-    const [place] = /line \d+ column \d+/.exec((error as Error).message) ?? []
+    const { message } = error as Error
+    const [place] = message.startsWith('Unexpected end')
+      ? ['it ends early']
+      : (/line \d+ column \d+/.exec(message) ?? [])
     throw new ApiError('INVALID_JSON', `The body is not valid JSON${place ? `: ${place}` : ''}`)
   }
 }

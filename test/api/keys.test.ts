@@ -141,7 +141,8 @@ describe('a key of one site', () => {
   test('can be limited only to sites that the account may publish to', async () => {
     const stranger = await api.account()
     const created = stranger.client.createKey({ name: 'ci', scope: 'publish', sites: [own.slug] })
-    await expectFailure(created, 'NOT_FOUND')
+    const { message } = await expectFailure(created, 'NOT_FOUND')
+    assert.ok(message.includes(`'${own.slug}' in sites[0]`), message)
     await owner.client.addCollaborator(own.slug, stranger.email)
     const { apiKey } = await stranger.client.createKey({ name: 'ci', scope: 'manage', sites: [own.slug] })
     const { slug: theirs } = await api.publish(stranger.client, home)

@@ -154,12 +154,13 @@ describe('a body', () => {
 
   test('that is no JSON says where, if the parser knows it', async () => {
     const headers = { 'content-type': 'application/json' }
-    const { json } = await api.request('POST', '/api/v1/publish', {
-      key: owner.key,
-      body: '{"a" 1}',
-      headers,
-    })
-    assert.equal(json.error, 'The body is not valid JSON: line 1 column 6')
+    for (const [body, place] of [
+      ['{"a" 1}', 'line 1 column 6'],
+      ['{"files":', 'it ends early'],
+    ] as const) {
+      const { json } = await api.request('POST', '/api/v1/publish', { key: owner.key, body, headers })
+      assert.equal(json.error, `The body is not valid JSON: ${place}`)
+    }
   })
 
   test('of more than 2 MiB beside contents, or 5 MiB, is PAYLOAD_TOO_LARGE, with the limit in the error and a hint for those without an account', async () => {

@@ -452,7 +452,12 @@ describe('what a reviewer writes', () => {
     ] as const) {
       const { apiKey } = await owner.client.createKey({ name: `${scope} of ${slug}`, scope })
       const review = api.client(apiKey).review(slug, 'spring')
-      const { comments } = await review.createThread({ versionId, place: PLACE, text: 'publish it', name: 'Ann' })
+      const { comments } = await review.createThread({
+        versionId,
+        place: PLACE,
+        text: 'publish it',
+        name: 'Ann',
+      })
       assert.deepEqual(comments[0]!.author, { name: 'Ann', role })
     }
   })
