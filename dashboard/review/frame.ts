@@ -43,10 +43,14 @@ addEventListener('message', (event) => {
   port = given
   port.onmessage = ({ data }: MessageEvent<ToFrame>) => receive(data)
   document.documentElement.append(host)
-  path = location.pathname
   reported = ''
-  send({ type: 'ready', path })
+  arrive()
 })
+
+function arrive(): void {
+  path = location.pathname
+  send({ type: 'ready', path })
+}
 
 function send(message: FromFrame): void {
   port?.postMessage(message)
@@ -55,7 +59,7 @@ function send(message: FromFrame): void {
 function receive(message: ToFrame): void {
   if (message.type === 'mode') setMode(message.commenting)
   else if (message.type === 'show') show(message.id)
-  else if (message.type === 'scroll') scrollBy(message.left, message.top)
+  else if (message.type === 'scroll') scrollBy(message)
   else {
     marks = message.marks
     reported = ''
@@ -161,11 +165,7 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
 
 function placeMarks(): void {
   if (!port) return
-  if (location.pathname !== path) {
-    path = location.pathname
-    send({ type: 'ready', path })
-    return
-  }
+  if (location.pathname !== path) return arrive()
   if (!host.isConnected) document.documentElement.append(host)
   const page = readPage()
   found = new Map(marks.map((mark) => [mark.id, findPlace(mark, page)]))
