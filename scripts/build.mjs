@@ -24,7 +24,14 @@ const parts = [
   {
     name: 'client',
     dist: 'client/dist',
-    from: ['tsconfig.json', 'package-lock.json', 'client', 'protocol', 'scripts/pack-client.ts'],
+    from: [
+      'tsconfig.json',
+      'package-lock.json',
+      'client',
+      'packages/files',
+      'protocol',
+      'scripts/pack-client.ts',
+    ],
     // Types are checked by `npm test`: a type error must not keep the service from starting.
     make: (folder) => [
       [

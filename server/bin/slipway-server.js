@@ -26,7 +26,7 @@ async function enableCache() {
     const folder = join(homedir(), '.cache', 'slipway-server')
     if (!isAbsolute(folder)) return
     if (!existsSync(folder)) {
-      const { makeFolder } = await import('../lib/make-folder.ts')
+      const { makeFolder } = await import('../../packages/files/make-folder.ts')
       makeFolder(folder, 0o700)
     }
     module.enableCompileCache(folder)

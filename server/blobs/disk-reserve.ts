@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../packages/files/make-folder.ts'
 import { formatBytes } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { makeFolder } from '../lib/make-folder.ts'
 import { shareRunning } from '../lib/share-result.ts'
 import { SECOND_MS } from '../lib/time.ts'
 

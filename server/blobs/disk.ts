@@ -14,11 +14,11 @@ import {
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
+import { makeFolder } from '../../packages/files/make-folder.ts'
 import { GrowingBuffer } from '../../packages/http-server/memory/growing-buffer.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { ignoreExisting, ignoreMissing, writeWhole } from '../lib/files.ts'
-import { makeFolder } from '../lib/make-folder.ts'
 import { Coalesced, shareSuccess } from '../lib/share-result.ts'
 import { DAY_MS } from '../lib/time.ts'
 import {

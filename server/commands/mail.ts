@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../packages/files/make-folder.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
-import { makeFolder } from '../lib/make-folder.ts'
 import type { Email } from '../mail/mail.ts'
 import { readOptions, runAction } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'

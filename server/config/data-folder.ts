@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder } from '../lib/make-folder.ts'
+import { makeFolder } from '../../packages/files/make-folder.ts'
 import { findSecretProblem } from '../lib/tokens.ts'
 import { ConfigError } from './settings.ts'
 

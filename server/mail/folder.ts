@@ -1,9 +1,9 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../packages/files/make-folder.ts'
 import type { Ballast } from '../blobs/disk-reserve.ts'
 import { toStorageError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
-import { makeFolder } from '../lib/make-folder.ts'
 import { buildMessage, type Mail, type ShowCode } from './mail.ts'
 
 interface FolderMailOptions {

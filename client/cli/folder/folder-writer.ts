@@ -2,11 +2,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream, existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { makeFolder } from '../../../packages/files/make-folder.ts'
 import type { FileEntry } from '../../../protocol/api/fields.schema.ts'
 import { validatePath } from '../../../protocol/manifest/paths.ts'
 import { realPathOrUndefined } from '../../sdk/folder/scan.ts'
 import { RefusedError } from '../cli-error.ts'
-import { makeFolder } from './make-folder.ts'
 import type { TarEntry } from './read-tar.ts'
 
 /**

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../../../packages/files/make-folder.ts'
 import { CliError } from '../cli-error.ts'
-import { makeFolder } from '../folder/make-folder.ts'
 
 /** Of places that cannot be written: those of another user, read-only mounts, full disks, `HOME=/dev/null`, `HOME=/proc`. */
 const UNWRITABLE_CODES = new Set(

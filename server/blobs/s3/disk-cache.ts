@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../../packages/files/make-folder.ts'
 import { Component } from '../../lib/component.ts'
-import { makeFolder } from '../../lib/make-folder.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { shareRunning } from '../../lib/share-result.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
