@@ -164,7 +164,9 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
     intervalSeconds: DAY_SECONDS,
     description: 'deletes entries of the audit log after 400 days',
     run: ({ clock, store }) =>
-      deleteInSteps(store, ({ audit }) => audit.deleteBefore(clock() - ENTRY_LIFETIME_MS, ROWS_PER_DELETION)),
+      deleteInSteps(store, ({ rows }) =>
+        rows.removeBefore('audit_log', clock() - ENTRY_LIFETIME_MS, ROWS_PER_DELETION),
+      ),
   },
   figures: {
     intervalSeconds: 600,
@@ -366,15 +368,15 @@ async function enqueuePrecompression({ store, precompressor, clock }: SweepParts
   })
 }
 
-/** Deletions of the sweep `sign-ins`, each a transaction of some rows that is repeated until none is left. */
+/** Deletions of the sweep `sign-ins`, repeated until no row is left. What expires now has expired. */
 const EXPIRED_SIGN_INS: ((tx: WriteTransaction, now: number) => Promise<number>)[] = [
   ({ keys }, now) =>
     keys.deleteExpired({ now, before: now - EXPIRED_KEY_LIFETIME_MS, limit: ITEMS_PER_TRANSACTION }),
-  ({ invitations }, now) => invitations.deleteExpired(now, ITEMS_PER_TRANSACTION),
-  ({ trusts }, now) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION),
-  ({ reviews }, now) => reviews.removeExpiredLinks(now, ITEMS_PER_TRANSACTION),
-  ({ counters }, now) => counters.deleteBefore(now - COUNTER_RETENTION_MS, ROWS_PER_DELETION),
-  ({ deviceSignIns }, now) => deviceSignIns.deleteExpired(now, ROWS_PER_DELETION),
+  ({ rows }, now) => rows.removeBefore('invitations', now + 1, ITEMS_PER_TRANSACTION),
+  ({ rows }, now) => rows.removeBefore('used_tokens', now + 1, ITEMS_PER_TRANSACTION),
+  ({ rows }, now) => rows.removeBefore('review_links', now + 1, ITEMS_PER_TRANSACTION),
+  ({ rows }, now) => rows.removeBefore('counters', now - COUNTER_RETENTION_MS, ROWS_PER_DELETION),
+  ({ rows }, now) => rows.removeBefore('device_sign_ins', now + 1, ROWS_PER_DELETION),
   ({ signIns }, now) => signIns.deleteExpired(now, ROWS_PER_DELETION),
 ]
 

@@ -290,6 +290,19 @@ export class QueryGroup {
 /** Tables whose rows do not leave alone: slugs are retired, and the contents of versions are referenced and counted. */
 type Retained = 'sites' | 'versions' | 'blobs'
 
+/** The time by which rows of a table are deleted. Each has an index. */
+export const DELETED_BY = {
+  accepted_scans: 'acceptedAt',
+  audit_log: 'at',
+  counters: 'windowStart',
+  device_sign_ins: 'expiresAt',
+  invitations: 'expiresAt',
+  notices: 'createdAt',
+  reports: 'lastAt',
+  review_links: 'expiresAt',
+  used_tokens: 'expiresAt',
+} as const
+
 /** Writes of single rows that need no more than their table. */
 export class RowQueries extends QueryGroup {
   /** Rejects when a row has the key. */
@@ -308,6 +321,13 @@ export class RowQueries extends QueryGroup {
     key: KeyOf<(typeof TABLES)[Name]>,
   ): Promise<boolean> {
     return (await this.rows(name).remove(key as Where<Name>)) > 0
+  }
+
+  /** Removes up to `limit` rows, the oldest ones of those before `time`. Returns their number. */
+  removeBefore(name: keyof typeof DELETED_BY, time: number, limit: number): Promise<number> {
+    const field = DELETED_BY[name] as Plain<typeof name>
+    const isOld = sql<SqlBool>`${sql.ref((TABLES[name] as object as Table<Fields>).toColumn(field))} < ${time}`
+    return this.rows(name).removeFirst(limit, (all) => all.where(isOld), field)
   }
 }
 

@@ -90,8 +90,8 @@ describe('a sign-in of a program', () => {
     for (const { deviceCode } of [refused, late]) await expectFailure(exchange(deviceCode), 'EXPIRED_TOKEN')
     assert.equal((await api.sweep('sign-ins')) > 0, true)
     const { store } = await api.operator()
-    const sweep = store.execute('durable', ({ deviceSignIns }) =>
-      deviceSignIns.deleteExpired(api.clock.now, 100),
+    const sweep = store.execute('durable', ({ rows }) =>
+      rows.removeBefore('device_sign_ins', api.clock.now + 1, 100),
     )
     assert.equal(await sweep, 0)
   })

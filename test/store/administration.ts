@@ -154,7 +154,7 @@ export function storeAdministration(promises: Promises): void {
       'site.resume',
       'site.suspend',
     ])
-    assert.equal(await write('relaxed', {}, (tx) => tx.audit.deleteBefore(3, 2)), 2)
+    assert.equal(await write('relaxed', {}, (tx) => tx.rows.removeBefore('audit_log', 3, 2)), 2)
     assert.equal((await read.audit.list({ limit: 9 })).length, 3)
   })
 }

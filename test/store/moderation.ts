@@ -68,7 +68,7 @@ export function storeModeration(promises: Promises): void {
     assert.deepEqual(await list('dismissed', { limit: 2 }), ['d'])
     const unmailed = async (before: number) => pluck(await read.reports.unmailed(before, 10), 'site')
     assert.deepEqual([await unmailed(6), await unmailed(7)], [['a'], ['c', 'a']])
-    const clean = (limit: number) => write('relaxed', {}, (tx) => tx.reports.deleteBefore(8, limit))
+    const clean = (limit: number) => write('relaxed', {}, (tx) => tx.rows.removeBefore('reports', 8, limit))
     assert.deepEqual([await clean(2), await clean(2), await clean(2)], [2, 1, 0])
     assert.deepEqual(await list('dismissed', { limit: 2 }), ['d'])
   })
@@ -87,7 +87,8 @@ export function storeModeration(promises: Promises): void {
       [await count('one', 10), await count('one', 11), await count('two', 0), await count('three', 0)],
       [1200, 2, 1, 0],
     )
-    const clean = (limit: number) => write('relaxed', {}, (tx) => tx.scans.deleteBefore(20, limit))
+    const clean = (limit: number) =>
+      write('relaxed', {}, (tx) => tx.rows.removeBefore('accepted_scans', 20, limit))
     assert.deepEqual([await clean(1000), await clean(1000), await clean(1000)], [1000, 199, 0])
     assert.equal(await count('one', 0), 2)
   })

@@ -33,6 +33,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     insert: ['trusts', trustRow('n', { accountId: 'id 7' })],
     put: ['reports', reportedSite('new')],
     remove: ['review_threads', { id: 'id 7' }],
+    removeBefore: ['audit_log', 50, 100],
   },
   accounts: {
     find: ['id 7'],
@@ -63,7 +64,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteOfSite: ['id 7', 'site 7'],
     isTokenUsed: ['n'],
     useToken: ['n', 1],
-    deleteExpiredTokens: [5, 100],
   },
   deviceSignIns: {
     find: ['device_hash 7'],
@@ -75,7 +75,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     ],
     recordPoll: ['device_hash 7', 1],
     update: ['device_hash 7', { intervalMs: 1 }],
-    deleteExpired: [50, 10],
   },
   signIns: {
     codes: ['email 7'],
@@ -233,7 +232,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     value: ['caller 7', 7],
     values: [[{ caller: 'caller 7', windowStart: 7 }]],
     delete: ['caller 7'],
-    deleteBefore: [50, 10],
   },
   leases: {
     acquire: ['name 7', 'h', 1, 2],
@@ -278,7 +276,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     failingDomains: [5000, 100],
     failingCertificates: [5000, 100],
     deleteOfAccount: ['id 7'],
-    deleteBefore: [50, 10],
   },
   blocks: {
     list: ['network'],
@@ -294,7 +291,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     removeLinksOfEndedKeys: ['id 7'],
     linkedSites: ['id 7'],
     removeEndedLinks: [reviewed, 50],
-    removeExpiredLinks: [50, 100],
     threads: [reviewed],
     thread: [reviewed, 'id 7'],
     updateThread: ['id 7', { status: 'resolved' }],
@@ -312,13 +308,11 @@ export const QUERY_ARGUMENTS: Arguments = {
     markActed: [['site 7'], 100],
     list: ['open', { limit: 20, before: { lastAt: 500, site: 's' } }],
     unmailed: [50, 100],
-    deleteBefore: [50, 100],
     update: ['site 7', { state: 'open' }],
   },
   scans: {
     acceptedAmong: ['scanner 7', ['hash 7', 'hash 8'], 1],
     accept: ['s', ['h'], 1],
-    deleteBefore: [50, 100],
   },
   ticketKeys: { find: [1], update: [1, { key: 'k' }], dropBefore: [1] },
   sharedSettings: {
@@ -334,7 +328,6 @@ export const QUERY_ARGUMENTS: Arguments = {
   invitations: {
     find: ['email 7', 1],
     list: [1, { after: 'email 7', limit: 10 }],
-    deleteExpired: [50, 100],
   },
   usage: {
     find: ['holder 7'],
@@ -370,6 +363,5 @@ export const QUERY_ARGUMENTS: Arguments = {
   audit: {
     add: [{ at: 1, actor: COMMAND_LINE, action: 'site.suspend', target: 'slug 7' }],
     list: [{ limit: 50, target: 'target 7', after: { at: 100, id: 'id 100' } }],
-    deleteBefore: [50, 100],
   },
 }

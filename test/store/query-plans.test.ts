@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { createKysely } from '../../server/store/postgres/kysely.ts'
 import { createQueries, type Queries } from '../../server/store/queries.ts'
+import { DELETED_BY } from '../../server/store/rows.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
 import { fillTables, GROWING_TABLES } from './large-tables.ts'
@@ -45,6 +46,10 @@ describe('queries of the store on large tables of PostgreSQL', requires('postgre
         const found = await findScans(client, (queries) => call(queries, group, method, given))
         if (found.length > 0) scans[`${group}.${method}`] = found
       }
+    for (const name of Object.keys(DELETED_BY) as (keyof typeof DELETED_BY)[]) {
+      const found = await findScans(client, ({ rows }) => rows.removeBefore(name, 5, 10))
+      if (found.length > 0) scans[`rows.removeBefore ${name}`] = found
+    }
     assert.deepEqual(Object.keys(scans).sort(), Object.keys(SCANS).sort(), JSON.stringify(scans, null, 2))
   })
 })

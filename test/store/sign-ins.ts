@@ -47,7 +47,7 @@ export function storeSignIns(promises: Promises): void {
     ])
       await store.write('durable', {}, async (tx) => {
         assert.equal(await tx.signIns.deleteExpired(1000, 1), expired)
-        assert.equal(await tx.counters.deleteBefore(1001, 1), windows)
+        assert.equal(await tx.rows.removeBefore('counters', 1001, 1), windows)
       })
     assert.deepEqual(await listRemaining(store), [
       'valid code',

@@ -109,7 +109,7 @@ export class Reports extends Component<ReportsParts> {
   async run(store: Store): Promise<number> {
     const { clock, mail, addresses, branding, email: to } = this.parts
     const before = clock() - RETENTION_MS
-    await deleteInSteps(store, ({ reports }) => reports.deleteBefore(before, ROWS_PER_STATEMENT))
+    await deleteInSteps(store, ({ rows }) => rows.removeBefore('reports', before, ROWS_PER_STATEMENT))
     if (to === '') return 0
     const sites = await this.#findDue(store)
     if (sites.length === 0 || !(await this.#claimEmail(store))) return 0

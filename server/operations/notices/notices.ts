@@ -90,7 +90,7 @@ export class Notices extends Component<NoticesParts> {
       if (outcome === 'failed' || deferred === MAX_DEFERRED) break
     }
     const before = clock() - RETENTION_MS
-    await deleteInSteps(store, ({ notices }) => notices.deleteBefore(before, ROWS_PER_STATEMENT))
+    await deleteInSteps(store, ({ rows }) => rows.removeBefore('notices', before, ROWS_PER_STATEMENT))
     return sent
   }
 

@@ -75,7 +75,7 @@ export class ContentScan extends Component<ContentScanParts> {
   /** For a job with its store; returns how many verdicts were deleted. */
   async prune(store: Store): Promise<number> {
     const before = this.parts.clock() - VERDICT_LIFETIME_MS
-    return deleteInSteps(store, ({ scans }) => scans.deleteBefore(before, ROWS_PER_STATEMENT))
+    return deleteInSteps(store, ({ rows }) => rows.removeBefore('accepted_scans', before, ROWS_PER_STATEMENT))
   }
 
   async #scan(scanner: Scanner, files: readonly ScannedFile[]): Promise<Refusal | 'failed' | undefined> {

@@ -53,8 +53,4 @@ export class InvitationQueries extends QueryGroup {
       all.where('expires_at', '>', now).where('email', '>', after).orderBy('email').limit(limit),
     )
   }
-
-  deleteExpired(now: number, limit: number): Promise<number> {
-    return this.#rows.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')
-  }
 }

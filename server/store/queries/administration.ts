@@ -24,10 +24,6 @@ export class AuditQueries extends QueryGroup {
       return after ? listed.where((e) => e(e.refTuple('at', 'id'), '<', e.tuple(after.at, after.id))) : listed
     })
   }
-
-  deleteBefore(before: number, limit: number): Promise<number> {
-    return this.#rows.removeFirst(limit, (all) => all.where('at', '<', before))
-  }
 }
 
 export class OperatorSettingQueries extends QueryGroup {

@@ -163,10 +163,6 @@ export class TrustQueries extends QueryGroup {
   async useToken(tokenHash: string, expiresAt: number): Promise<boolean> {
     return (await this.#usedTokens.insertMissing({ tokenHash, expiresAt })) > 0
   }
-
-  deleteExpiredTokens(now: number, limit: number): Promise<number> {
-    return this.#usedTokens.removeFirst(limit, (all) => all.where('expires_at', '<=', now))
-  }
 }
 
 function isForRepository({ issuer, repository, repositoryId }: TrustedRepository) {

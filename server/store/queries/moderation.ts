@@ -64,8 +64,4 @@ export class ReportQueries extends keyedQueries('reports', 'site') {
         .limit(limit),
     )
   }
-
-  deleteBefore(lastAt: number, limit: number): Promise<number> {
-    return this.table.removeFirst(limit, (all) => all.where('last_at', '<', lastAt))
-  }
 }

@@ -124,10 +124,6 @@ export class NoticeQueries extends keyedQueries('notices', 'id') {
     await this.table.remove((all) => all.where('account_id', '=', accountId).where((e) => e.not(isKept)))
   }
 
-  deleteBefore(createdAt: number, limit: number): Promise<number> {
-    return this.table.removeFirst(limit, (all) => all.where('created_at', '<', createdAt), 'createdAt')
-  }
-
   #hasNoNotice(id: Expression<string>) {
     return sql<boolean>`not exists (select 1 from notices where notices.id = ${id})`
   }

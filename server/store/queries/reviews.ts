@@ -48,11 +48,6 @@ export class ReviewQueries extends QueryGroup {
     return new Set(await this.#links.pluck('slug', { createdBy }, 'slug'))
   }
 
-  /** Of all subjects; returns the number. */
-  removeExpiredLinks(now: number, limit: number): Promise<number> {
-    return this.#links.removeFirst(limit, (all) => all.where('expires_at', '<=', now))
-  }
-
   /** The newest first. */
   threads({ slug, previewName }: ReviewSubject): Promise<StoredThread[]> {
     return this.#threads.list({ slug, previewName }, 'id desc')

@@ -181,10 +181,6 @@ export class DeviceSignInQueries extends keyedQueries('device_sign_ins', 'device
       polledAt: now,
     })
   }
-
-  deleteExpired(now: number, limit: number): Promise<number> {
-    return this.table.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')
-  }
 }
 
 function isPending(userCodeHashes: readonly string[], now: number) {

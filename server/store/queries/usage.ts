@@ -157,10 +157,6 @@ export class CounterQueries extends QueryGroup {
   async delete(caller: string): Promise<void> {
     await this.#rows.remove({ caller })
   }
-
-  deleteBefore(windowStart: number, limit: number): Promise<number> {
-    return this.#rows.removeFirst(limit, (all) => all.where('window_start', '<', windowStart), 'windowStart')
-  }
 }
 
 const COUNT = statement((db, caller: string, windowStart: number) =>

@@ -404,8 +404,4 @@ export class ScanQueries extends QueryGroup {
   accept(scanner: string, hashes: readonly string[], now: number): Promise<void> {
     return this.#rows.put(hashes.map((hash) => ({ hash, scanner, acceptedAt: now })))
   }
-
-  deleteBefore(acceptedAt: number, limit: number): Promise<number> {
-    return this.#rows.removeFirst(limit, (all) => all.where('accepted_at', '<', acceptedAt))
-  }
 }
