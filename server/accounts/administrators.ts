@@ -22,26 +22,27 @@ const ADMINISTRATORS = 'administrators'
 /** What the operator and administrators set of an account, recorded in the audit log. */
 export class Administrators extends Component<Pick<Parts, 'store' | 'plans' | 'clock'>> {
   /** Ends keys of scope `admin` with the mark: a later one would make them valid. NOT_FOUND; LAST_ADMINISTRATOR. */
-  async set(actor: AuditActor, target: string, isAdministrator: boolean): Promise<void> {
+  async set(actor: AuditActor, target: string, administrator: boolean): Promise<{ administrator: boolean }> {
     const { store, clock } = this.parts
     const { id, email } = await requireAccountOf(store.read, target)
     await store.write('durable', administratorScope({ id }), async (tx) => {
       const account = await tx.accounts.find(id)
       if (!account) throw noAccount(email)
-      if (!isAdministrator && actor !== COMMAND_LINE) await assertNotLast(tx, account)
+      if (!administrator && actor !== COMMAND_LINE) await assertNotLast(tx, account)
       if (account.deletionStartedAt !== null)
         throw new ApiError('NOT_FOUND', `The account ${email} is being deleted`)
-      if ((account.administratorSince !== null) === isAdministrator) return
+      if ((account.administratorSince !== null) === administrator) return
       const at = clock()
-      await tx.accounts.update(id, { administratorSince: isAdministrator ? at : null })
-      if (!isAdministrator) {
+      await tx.accounts.update(id, { administratorSince: administrator ? at : null })
+      if (!administrator) {
         for (const { scope, keyHash } of await tx.keys.list(id))
           if (scope === 'admin') await tx.keys.delete(keyHash)
         await endLinksOfEndedKeys(tx, id, at)
       }
-      const action = isAdministrator ? 'administrator.add' : 'administrator.remove'
+      const action = administrator ? 'administrator.add' : 'administrator.remove'
       await tx.audit.add({ at, actor, action, target: email })
     })
+    return { administrator }
   }
 
   /** Null removes an exception, absent ones stay. See `requireAccountOf`; VALIDATION_ERROR for an unknown plan. */

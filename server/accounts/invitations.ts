@@ -55,7 +55,7 @@ export class Invitations extends Component<InvitationsParts> {
   }
 
   /** NOT_FOUND when the address is not invited. */
-  async revoke(actor: AuditActor, typed: string): Promise<void> {
+  async revoke(actor: AuditActor, typed: string): Promise<{ email: string }> {
     const { store, clock } = this.parts
     const email = readEmail(typed)
     await store.write('durable', { address: email }, async (tx) => {
@@ -63,6 +63,7 @@ export class Invitations extends Component<InvitationsParts> {
         throw new ApiError('NOT_FOUND', `${email} is not invited`)
       await tx.audit.add({ at: clock(), actor, action: 'invitation.remove', target: email })
     })
+    return { email }
   }
 
   /** In the order of addresses, without expired ones. */

@@ -17,16 +17,11 @@ export function administrationHandlers(services: Services) {
     getPolicies: () => policies,
     listAuditEntries: ({ query }) => lists.auditEntries(readPage(query)),
     setPlan: ({ caller, params, body }) => administrators.setPlan(auditActor(caller), params.id, body),
-    setAdministrator: async ({ caller, params, body: { administrator } }) => {
-      await administrators.set(auditActor(caller), params.id, administrator)
-      return { administrator }
-    },
+    setAdministrator: ({ caller, params, body }) =>
+      administrators.set(auditActor(caller), params.id, body.administrator),
     listInvitations: ({ query }) => invitations.list(readPage(query)),
     invite: ({ caller, body }) => invitations.invite(auditActor(caller), body.email),
-    revokeInvitation: async ({ caller, params: { email } }) => {
-      await invitations.revoke(auditActor(caller), email)
-      return { email }
-    },
+    revokeInvitation: ({ caller, params }) => invitations.revoke(auditActor(caller), params.email),
     getBanner: async () => ({ banner: await banners.find() }),
     setBanner: async ({ caller, body }) => ({ banner: await banners.set(auditActor(caller), body) }),
     clearBanner: async ({ caller }) => {
@@ -46,32 +41,19 @@ const OWN_ACCOUNT =
 export function moderationHandlers({ moderatedSites, suspensions, removals }: Services) {
   return {
     getModeratedSite: ({ params }) => moderatedSites.find(params.slug),
-    suspendSite: async ({ caller, params: { slug }, body }) => {
-      await suspensions.changeSite(auditActor(caller), slug, body)
-      return { slug }
-    },
-    resumeSite: async ({ caller, params: { slug } }) => {
-      await suspensions.changeSite(auditActor(caller), slug)
-      return { slug }
-    },
-    removeSite: async ({ caller, params: { slug }, body }) => {
-      await removals.deleteSite(auditActor(caller), slug, body.reason)
-      return { slug }
-    },
+    suspendSite: ({ caller, params, body }) => suspensions.changeSite(auditActor(caller), params.slug, body),
+    resumeSite: ({ caller, params }) => suspensions.changeSite(auditActor(caller), params.slug),
+    removeSite: ({ caller, params, body }) =>
+      removals.deleteSite(auditActor(caller), params.slug, body.reason),
     suspendAccount: async ({ caller, params: { id }, body }) => {
-      const email = await suspensions.changeAccount(auditActor(caller), id, body)
-      return { email, ...(caller.account?.id === id && { message: OWN_ACCOUNT }) }
+      const suspended = await suspensions.changeAccount(auditActor(caller), id, body)
+      return { ...suspended, ...(caller.account?.id === id && { message: OWN_ACCOUNT }) }
     },
-    resumeAccount: async ({ caller, params }) => ({
-      email: await suspensions.changeAccount(auditActor(caller), params.id),
-    }),
-    removeAccount: async ({ caller, params, body }) => ({
-      email: await removals.deleteAccount(auditActor(caller), params.id, body.reason),
-    }),
-    releaseDomain: async ({ caller, params: { domain }, body }) => {
-      await removals.releaseDomain(auditActor(caller), domain, body.reason)
-      return { domain }
-    },
+    resumeAccount: ({ caller, params }) => suspensions.changeAccount(auditActor(caller), params.id),
+    removeAccount: ({ caller, params, body }) =>
+      removals.deleteAccount(auditActor(caller), params.id, body.reason),
+    releaseDomain: ({ caller, params, body }) =>
+      removals.releaseDomain(auditActor(caller), params.domain, body.reason),
   } satisfies Partial<Handlers>
 }
 
@@ -79,18 +61,12 @@ export function reportHandlers({ blocks, reports }: Services) {
   return {
     listBlocks: async () => ({ blocks: await blocks.list() }),
     addBlock: ({ caller, body }) => blocks.add(auditActor(caller), body, caller.address),
-    removeBlock: async ({ caller, body: { kind, value } }) => {
-      await blocks.remove(auditActor(caller), kind, value)
-      return { kind, value }
-    },
+    removeBlock: ({ caller, body }) => blocks.remove(auditActor(caller), body),
     reportPage: async ({ caller, body }) => {
       await reports.add(body, caller)
       return { received: true }
     },
     listReports: ({ query: { state = 'open', ...page } }) => reports.list({ ...readPage(page), state }),
-    decideReports: async ({ caller, params: { slug }, body }) => {
-      await reports.decide(auditActor(caller), slug, body.state)
-      return { slug }
-    },
+    decideReports: ({ caller, params, body }) => reports.decide(auditActor(caller), params.slug, body.state),
   } satisfies Partial<Handlers>
 }

@@ -10,22 +10,21 @@ import { type Command, type CommandContext, UsageError } from './command.ts'
 const EMAIL = ['an email address']
 const SUSPENSION = { takes: ['reason', 'public-reason', 'note'], operands: EMAIL } as const
 
-const suspend = dataAction('account suspend', SUSPENSION, async (data, { value, options, reason }) => {
-  const statement = { reason, publicReason: options['public-reason'], note: options.note }
-  const email = await data.suspensions.changeAccount(COMMAND_LINE, value, statement)
-  return [{ email }, `${email} is suspended, with all of its sites.`]
+const suspend = dataAction('account suspend', SUSPENSION, async (data, { value, statement }) => {
+  const suspended = await data.suspensions.changeAccount(COMMAND_LINE, value, statement)
+  return [suspended, `${suspended.email} is suspended, with all of its sites.`]
 })
 
 const resume = dataAction('account resume', { operands: EMAIL }, async (data, { value }) => {
-  const email = await data.suspensions.changeAccount(COMMAND_LINE, value)
-  return [{ email }, `${email} is not suspended.`]
+  const resumed = await data.suspensions.changeAccount(COMMAND_LINE, value)
+  return [resumed, `${resumed.email} is not suspended.`]
 })
 
 const DELETION = { takes: ['reason'], operands: EMAIL } as const
 
 const remove = dataAction('account delete', DELETION, async (data, { value, reason }) => {
-  const email = await data.removals.deleteAccount(COMMAND_LINE, value, reason)
-  return [{ email }, `${email} is deleted, with all of its sites.`]
+  const deleted = await data.removals.deleteAccount(COMMAND_LINE, value, reason)
+  return [deleted, `${deleted.email} is deleted, with all of its sites.`]
 })
 
 const ADMINISTRATION = { takes: ['remove'], operands: EMAIL } as const
@@ -92,10 +91,8 @@ function toOption(limit: string): string {
 export const invite: Command = {
   usage: [['invite EMAIL', 'send an invitation to create an account, for 14 days; with --revoke, end it']],
   run: dataAction('invite', { takes: ['revoke'], operands: EMAIL }, async (data, { value, options }) => {
-    if (options.revoke) {
-      await data.invitations.revoke(COMMAND_LINE, value)
-      return [{ email: value }, `${value} is no longer invited.`]
-    }
+    if (options.revoke)
+      return [await data.invitations.revoke(COMMAND_LINE, value), `${value} is no longer invited.`]
     const invited = await data.invitations.invite(COMMAND_LINE, value)
     return [invited, `${value} is invited until ${formatUtc(invited.expiresAt)}.`]
   }),

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { SuspensionRequest } from '../../protocol/api/admin/moderation.schema.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { duration } from '../config/setting-types.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
@@ -14,8 +15,9 @@ interface Arguments {
   options: Options
   /** Required of an action that takes one. */
   reason: string
+  statement: SuspensionRequest
   /** Of `--for`. */
-  seconds: number | undefined
+  seconds?: number
 }
 
 /** For programs one object in JSON, for people lines. */
@@ -29,11 +31,13 @@ export function dataAction(
 ): Action {
   return async (context, args) => {
     const { values, options } = readOptions(command, args, { takes: [...takes, 'json'], operands })
-    const { reason = '' } = options
-    if (takes.includes('reason') && !reason.trim()) throw new UsageError(`${command} needs --reason TEXT.`)
-    const seconds = options.for === undefined ? undefined : readSeconds(command, options.for)
+    const { 'public-reason': publicReason, note } = options
+    const reason = options.reason?.trim() ?? ''
+    if (takes.includes('reason') && !reason) throw new UsageError(`${command} needs --reason TEXT.`)
+    const seconds = options.for === undefined ? {} : { seconds: readSeconds(command, options.for) }
+    const statement = { reason, ...(publicReason && { publicReason }), ...(note && { note }) }
     await using data = await context.openData()
-    const given = { value: values[0] ?? '', options, reason: reason.trim(), seconds }
+    const given = { value: values[0] ?? '', options, reason, statement, ...seconds }
     const [json, text] = await run(data, given)
     for (const line of options.json ? [JSON.stringify(json)] : [text].flat()) context.print(line)
     return 0

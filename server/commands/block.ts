@@ -29,13 +29,14 @@ function actions(kind: BlockKind): Record<string, Action> {
   const takes = ['reason', 'for', ...(kind === 'network' ? (['force'] as const) : [])] as const
   return {
     add: dataAction(`block ${kind} add`, { takes, operands }, async (data, { options, ...given }) => {
-      const added = await data.blocks.add(COMMAND_LINE, { kind, ...given, force: options.force })
+      const { force = false } = options
+      const added = await data.blocks.add(COMMAND_LINE, { kind, ...given, force })
       return [added, `${added.value} is blocked.`]
     }),
-    remove: dataAction(`block ${kind} remove`, { operands }, async (data, { value }) => {
-      await data.blocks.remove(COMMAND_LINE, kind, value)
-      return [{ kind, value }, `${value} is not blocked.`]
-    }),
+    remove: dataAction(`block ${kind} remove`, { operands }, async (data, { value }) => [
+      await data.blocks.remove(COMMAND_LINE, { kind, value }),
+      `${value} is not blocked.`,
+    ]),
     list: dataAction(`block ${kind} list`, {}, async (data) => {
       const blocks = await data.blocks.list(kind)
       const lines = blocks.map(

@@ -29,23 +29,22 @@ const show = dataAction('site show', { operands: SLUG }, async (data, { value })
 
 const SUSPENSION = { takes: ['reason', 'public-reason', 'note'], operands: SLUG } as const
 
-const suspend = dataAction('site suspend', SUSPENSION, async (data, { value: slug, options, reason }) => {
-  const { 'public-reason': publicReason, note } = options
-  await data.suspensions.changeSite(COMMAND_LINE, slug, { reason, publicReason, note })
-  return [{ slug }, `${slug} is suspended.`]
-})
+const suspend = dataAction('site suspend', SUSPENSION, async (data, { value: slug, statement }) => [
+  await data.suspensions.changeSite(COMMAND_LINE, slug, statement),
+  `${slug} is suspended.`,
+])
 
-const resume = dataAction('site resume', { operands: SLUG }, async (data, { value: slug }) => {
-  await data.suspensions.changeSite(COMMAND_LINE, slug)
-  return [{ slug }, `${slug} is not suspended.`]
-})
+const resume = dataAction('site resume', { operands: SLUG }, async (data, { value: slug }) => [
+  await data.suspensions.changeSite(COMMAND_LINE, slug),
+  `${slug} is not suspended.`,
+])
 
 const DELETION = { takes: ['reason'], operands: SLUG } as const
 
-const remove = dataAction('site delete', DELETION, async (data, { value: slug, reason }) => {
-  await data.removals.deleteSite(COMMAND_LINE, slug, reason)
-  return [{ slug }, `${slug} is deleted permanently.`]
-})
+const remove = dataAction('site delete', DELETION, async (data, { value: slug, reason }) => [
+  await data.removals.deleteSite(COMMAND_LINE, slug, reason),
+  `${slug} is deleted permanently.`,
+])
 
 export const site: Command = {
   usage: [
@@ -109,10 +108,10 @@ function describe(suspension: ModeratedSite['suspension']): string | null {
 
 const RELEASE = { takes: ['reason'], operands: ['a domain'] } as const
 
-const release = dataAction('domain release', RELEASE, async (data, { value: domain, reason }) => {
-  await data.removals.releaseDomain(COMMAND_LINE, domain, reason)
-  return [{ domain }, `Any account can add ${domain} now.`]
-})
+const release = dataAction('domain release', RELEASE, async (data, { value: domain, reason }) => [
+  await data.removals.releaseDomain(COMMAND_LINE, domain, reason),
+  `Any account can add ${domain} now.`,
+])
 
 export const domain: Command = {
   usage: [

@@ -83,7 +83,7 @@ export const MODERATION_CALLS: Record<string, CallSpec> = {
   'unblock a file': {
     changes: ['blocks'],
     isDivisible: true,
-    run: ({ blocks }) => blocks.remove(COMMAND_LINE, 'hash', BLOCKED),
+    run: ({ blocks }) => blocks.remove(COMMAND_LINE, { kind: 'hash', value: BLOCKED }),
   },
   ...sweepCalls({
     'expired-blocks': ['blocks'],

@@ -78,6 +78,8 @@ export const blockRequest = named(
 export type BlockRequest = Static<typeof blockRequest>
 
 export const blockTarget = named('BlockTarget', { kind, value })
+export type BlockTarget = Static<typeof blockTarget>
+
 export const block = named('Block', {
   kind,
   value,

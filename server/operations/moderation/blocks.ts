@@ -5,7 +5,7 @@ import {
   overlaps,
   parseNetwork,
 } from '../../../packages/http-server/clients/network.ts'
-import type { BlockRecord } from '../../../protocol/api/admin/moderation.schema.ts'
+import type { BlockRecord, BlockRequest, BlockTarget } from '../../../protocol/api/admin/moderation.schema.ts'
 import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
@@ -16,16 +16,6 @@ import type { Parts } from '../../parts.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/tables/moderation.ts'
-
-export interface BlockRequest {
-  kind: BlockKind
-  value: string
-  reason: string
-  /** Undefined for a block that never ends. */
-  seconds?: number | undefined
-  /** Whether a network may contain the address of the operator, or addresses that are not of the Internet. */
-  force?: boolean | undefined
-}
 
 /** Every process has those of networks in memory. */
 const MAX_BLOCKS = 10_000
@@ -70,10 +60,12 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   }
 
   /** NOT_FOUND when it is not blocked. */
-  async remove(actor: AuditActor, kind: BlockKind, typed: string): Promise<void> {
-    const value = kind === 'hash' ? readHash(typed) : readNetwork(typed, { force: true })
+  async remove(actor: AuditActor, target: BlockTarget): Promise<BlockTarget> {
+    const { kind } = target
+    const value = kind === 'hash' ? readHash(target.value) : readNetwork(target.value, { force: true })
     const isRemoved = await this.#remove({ kind, value }, { actor })
     if (!isRemoved) throw new ApiError('NOT_FOUND', `${value} is not blocked`)
+    return target
   }
 
   /** For a job with its store; returns how many had ended. */

@@ -28,7 +28,7 @@ export interface AccountRemoval {
 /** What operators take away permanently; the reason is in the audit log and in an email to the owner. */
 export class Removals extends Component<RemovalsParts> {
   /** Also from the trash. NOT_FOUND. */
-  async deleteSite(actor: AuditActor, slug: string, reason: string): Promise<void> {
+  async deleteSite(actor: AuditActor, slug: string, reason: string): Promise<{ slug: string }> {
     const { store, clock, certificates } = this.parts
     const find = ({ domains }: Queries) => domains.bySite(slug)
     await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
@@ -40,10 +40,11 @@ export class Removals extends Component<RemovalsParts> {
       await tx.audit.add({ at: now, actor, action: 'site.delete', target: slug, details: { reason } })
     })
     await deleteRest(this.parts, slug)
+    return { slug }
   }
 
   /** Any account can add the domain again, also one that was removed and is reserved. NOT_FOUND. */
-  async releaseDomain(actor: AuditActor, typed: string, reason: string): Promise<void> {
+  async releaseDomain(actor: AuditActor, typed: string, reason: string): Promise<{ domain: string }> {
     const { store, clock, certificates } = this.parts
     const domain = parseHostName(typed)
     const find = async ({ domains }: Queries) =>
@@ -66,10 +67,11 @@ export class Removals extends Component<RemovalsParts> {
         return true
       })
     }
+    return { domain }
   }
 
-  /** Also deletes all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
-  async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<string> {
+  /** Also deletes all of its sites. LAST_ADMINISTRATOR. See `requireAccountOf`. */
+  async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<{ email: string }> {
     const { store, clock, accountDeletion } = this.parts
     const account = await requireAccountOf(store.read, target)
     const { email } = account
@@ -78,6 +80,6 @@ export class Removals extends Component<RemovalsParts> {
       record: (tx) =>
         tx.audit.add({ at: clock(), actor, action: 'account.delete', target: email, details: { reason } }),
     })
-    return email
+    return { email }
   }
 }

@@ -88,7 +88,7 @@ export class Reports extends Component<ReportsParts> {
   }
 
   /** Dismisses the reports of a site, or opens them again. NOT_FOUND without reports. */
-  async decide(actor: AuditActor, slug: string, state: 'open' | 'dismissed'): Promise<void> {
+  async decide(actor: AuditActor, slug: string, state: 'open' | 'dismissed'): Promise<{ slug: string }> {
     const { store, clock } = this.parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
@@ -100,6 +100,7 @@ export class Reports extends Component<ReportsParts> {
       const action = state === 'open' ? 'report.open' : 'report.dismiss'
       await tx.audit.add({ at: now, actor, action, target: slug })
     })
+    return { slug }
   }
 
   /**

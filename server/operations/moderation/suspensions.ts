@@ -1,3 +1,4 @@
+import type { SuspensionRequest } from '../../../protocol/api/admin/moderation.schema.ts'
 import { noAccount, requireAccountOf } from '../../accounts/administrators.ts'
 import { endFrames } from '../../accounts/review-frames.ts'
 import { Component } from '../../lib/component.ts'
@@ -10,22 +11,17 @@ import type { NoticeEvent } from '../../store/tables/notices.ts'
 import type { Site } from '../../store/tables/sites.ts'
 import { requirePresentSite } from './moderated-sites.ts'
 
-export interface Statement {
-  /** The owner receives it by email. */
-  reason: string
-  /** For visitors. */
-  publicReason?: string | undefined
-  /** For operators. */
-  note?: string | undefined
-}
-
 /** One write locks, and invalidates the caches of, this many sites. */
 const SITES_PER_WRITE = 100
 
 /** One durable write with its audit entry; repeating it changes the reason. Nodes apply it with the invalidation. */
 export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** Suspends a site, whose open reports are then acted on; without a statement ends that. NOT_FOUND. */
-  async changeSite(actor: AuditActor, slug: string, statement?: Statement): Promise<void> {
+  async changeSite(
+    actor: AuditActor,
+    slug: string,
+    statement?: SuspensionRequest,
+  ): Promise<{ slug: string }> {
     await this.parts.store.write('durable', { site: slug }, async (tx) => {
       const now = this.parts.clock()
       const site = await requirePresentSite(tx, slug)
@@ -38,15 +34,20 @@ export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
       const event = { kind, slug, title, reason: statement?.reason ?? null } as const
       await notify(tx, { accountId: ownerId, subject: slug, event, now })
       const action = statement ? 'site.suspend' : 'site.resume'
-      await tx.audit.add({ at: now, actor, action, target: slug, details: describe(statement) })
+      await tx.audit.add({ at: now, actor, action, target: slug, details: { ...statement } })
     })
+    return { slug }
   }
 
   /**
    * Suspends an account: all of its sites are offline, also later ones, and open reports are acted on. Without a statement
-   * ends that; sites that are suspended themselves stay so. Returns its email address. See `requireAccountOf`.
+   * ends that; sites that are suspended themselves stay so. See `requireAccountOf`.
    */
-  async changeAccount(actor: AuditActor, target: string, statement?: Statement): Promise<string> {
+  async changeAccount(
+    actor: AuditActor,
+    target: string,
+    statement?: SuspensionRequest,
+  ): Promise<{ email: string }> {
     const found = await requireAccountOf(this.parts.store.read, target)
     const { email } = found
     await this.parts.store.write('durable', { account: found.id }, async (tx) => {
@@ -60,10 +61,10 @@ export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
       const event = { kind, reason: statement?.reason ?? null } as const
       await notify(tx, { accountId: account.id, subject: account.id, event, now })
       const action = statement ? 'account.suspend' : 'account.resume'
-      await tx.audit.add({ at: now, actor, action, target: email, details: describe(statement) })
+      await tx.audit.add({ at: now, actor, action, target: email, details: { ...statement } })
     })
     await this.#changeSitesOf(found, statement !== undefined)
-    return email
+    return { email }
   }
 
   /** After the write, so that an account with many sites does not hold the store; a repeated action completes it. */
@@ -85,7 +86,7 @@ export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
 
 /** A repeated suspension keeps its beginning. VALIDATION_ERROR. */
 function toSuspension(
-  statement: Statement | undefined,
+  statement: SuspensionRequest | undefined,
   { suspension }: Pick<Site, 'suspension'>,
   now: number,
 ): Suspension | null {
@@ -93,12 +94,6 @@ function toSuspension(
   assertStorable(statement)
   const { reason, publicReason = null, note = null } = statement
   return { reason, publicReason, note, since: suspension?.since ?? now }
-}
-
-function describe(statement: Statement | undefined): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(statement ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
 }
 
 /** Notifies the owner by email; anonymous sites have none. */
