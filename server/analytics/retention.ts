@@ -13,6 +13,8 @@ const CURSOR = 'truncated visits'
 
 const SITES_PER_QUERY = 500
 
+const ROWS_PER_DELETION = 1000
+
 type VisitSweepParts = Pick<Parts, 'store' | 'clock'>
 
 /** Deletes a salt, and with it the visitors, when no node can write for its day any more; counts after 91 days. */
@@ -21,11 +23,15 @@ export async function pruneVisits(options: VisitSweepParts): Promise<number> {
   const now = clock()
   const today = Math.floor(now / DAY_MS) * DAY_MS
   const open = Math.floor((now - SALT_GRACE_MS) / DAY_MS) * DAY_MS
-  const salts = await store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSalts(open))
-  const visitors = await deleteInSteps(store, (tx) => tx.visits.deleteVisitors(open))
   const before = today - (RETENTION_DAYS - 1) * DAY_MS
-  const old = await deleteInSteps(store, (tx) => tx.visits.deleteBefore(before))
-  return salts + visitors + old
+  // First the salts of earlier days: their hashes can then no longer be attributed.
+  const ends = { visit_salts: open, visitors: open, visit_hours: before, visit_names: before } as const
+  let deleted = 0
+  for (const name of Object.keys(ends) as (keyof typeof ends)[])
+    deleted += await deleteInSteps(store, ({ rows }) =>
+      rows.removeBefore(name, ends[name], ROWS_PER_DELETION),
+    )
+  return deleted
 }
 
 /**

@@ -195,7 +195,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
     intervalSeconds: HOUR_SECONDS,
     description: 'releases reservations of deleted domains',
     run: ({ store, clock }) =>
-      store.execute('relaxed', ({ domains }) => domains.deleteExpiredReservations(clock())),
+      deleteInSteps(store, ({ rows }) => rows.removeBefore('held_domains', clock() + 1, ROWS_PER_DELETION)),
   },
   'former-names': {
     intervalSeconds: HOUR_SECONDS,

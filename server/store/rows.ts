@@ -296,11 +296,16 @@ export const DELETED_BY = {
   audit_log: 'at',
   counters: 'windowStart',
   device_sign_ins: 'expiresAt',
+  held_domains: 'until',
   invitations: 'expiresAt',
   notices: 'createdAt',
   reports: 'lastAt',
   review_links: 'expiresAt',
   used_tokens: 'expiresAt',
+  visit_hours: 'hour',
+  visit_names: 'day',
+  visit_salts: 'day',
+  visitors: 'day',
 } as const
 
 /** Writes of single rows that need no more than their table. */

@@ -189,7 +189,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     reservation: ['domain 7', 1],
     countReservations: ['id 7', 1],
     releaseReservations: ['id 7'],
-    deleteExpiredReservations: [50],
   },
   certificates: {
     find: ['domain 7'],
@@ -253,9 +252,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     byDay: ['slug 7', { kind: 'path', name: '/' }, [86_400_000, 172_800_000]],
     salt: [1],
     getOrCreateSalt: [1, 's'],
-    deleteSalts: [1],
-    deleteVisitors: [1],
-    deleteBefore: [1],
     visitedOn: [86_400_000, '', 20],
     sitesOverNameLimit: [['slug 7', 'slug 8'], 86_400_000, 100],
     truncateNames: ['slug 7', 86_400_000, 100],

@@ -94,9 +94,12 @@ export function storeVisits(promises: Promises): void {
     assert.equal(await read.visits.salt(TODAY), undefined)
     for (const salt of ['first', 'second'])
       assert.equal(await write('relaxed', {}, (tx) => tx.visits.getOrCreateSalt(TODAY, salt)), 'first')
-    assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteSalts(TODAY)), 0)
+    assert.equal(await write('relaxed', {}, (tx) => tx.rows.removeBefore('visit_salts', TODAY, 9)), 0)
     assert.equal(await read.visits.salt(TODAY), 'first')
-    assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteSalts(TODAY + DAY_MS)), 1)
+    assert.equal(
+      await write('relaxed', {}, (tx) => tx.rows.removeBefore('visit_salts', TODAY + DAY_MS, 9)),
+      1,
+    )
     assert.equal(await read.visits.salt(TODAY), undefined)
   })
 
@@ -119,8 +122,10 @@ export function storeVisits(promises: Promises): void {
           [await page(''), await page(slugs[9]!), await page(slugs[19]!), await page(slugs[24]!)],
           [slugs.slice(0, 10), slugs.slice(10, 20), slugs.slice(20), []],
         )
-      assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteBefore(TODAY)), 50)
-      assert.equal(await write('relaxed', {}, (tx) => tx.visits.deleteBefore(TODAY)), 0)
+      for (const table of ['visit_hours', 'visit_names'] as const) {
+        assert.equal(await write('relaxed', {}, (tx) => tx.rows.removeBefore(table, TODAY, 50)), 25)
+        assert.equal(await write('relaxed', {}, (tx) => tx.rows.removeBefore(table, TODAY, 50)), 0)
+      }
       assert.equal((await read.visits.series(slugs[0]!, { ...always, interval: HOUR_MS })).length, 1)
       while ((await write('relaxed', {}, (tx) => tx.visits.deleteSite(slugs[0]!))) > 0);
       assert.deepEqual(await read.visits.sitesWithVisits('', 2), slugs.slice(1, 3))

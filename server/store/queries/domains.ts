@@ -89,8 +89,4 @@ export class DomainQueries extends QueryGroup {
   async releaseReservations(accountId: string): Promise<void> {
     await this.#reservations.remove({ accountId })
   }
-
-  deleteExpiredReservations(now: number): Promise<number> {
-    return this.#reservations.remove((all) => all.where('until', '<=', now))
-  }
 }

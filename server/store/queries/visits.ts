@@ -127,22 +127,6 @@ export class VisitQueries extends QueryGroup {
     return (await this.salt(day)) ?? salt
   }
 
-  /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
-  deleteSalts(day: number): Promise<number> {
-    return this.#salts.remove((all) => all.where('day', '<', day))
-  }
-
-  deleteVisitors(day: number): Promise<number> {
-    return this.#visitors.removeFirst(ROWS_PER_DELETE, (all) => all.where('day', '<', day), 'day')
-  }
-
-  async deleteBefore(time: number): Promise<number> {
-    return (
-      (await this.#hours.removeFirst(ROWS_PER_DELETE, (all) => all.where('hour', '<', time), 'hour')) +
-      (await this.#names.removeFirst(ROWS_PER_DELETE, (all) => all.where('day', '<', time), 'day'))
-    )
-  }
-
   visitedOn(day: number, after: string, limit: number): Promise<string[]> {
     return this.#names.pluck('slug', (all) =>
       all.distinct().where('day', '=', day).where('slug', '>', after).orderBy('slug').limit(limit),
