@@ -63,10 +63,7 @@ export function reserveBody({ bodyMemory }: FastifyRequest, bytes: number): void
   if (bodyMemory && !bodyMemory.resize(bytes)) throw overloaded()
 }
 
-/**
- * Grows one buffer as the body arrives. PAYLOAD_TOO_LARGE beyond the limit of the route for its caller, UNAVAILABLE
- * when clients hold too much memory.
- */
+/** Grows one buffer. PAYLOAD_TOO_LARGE beyond the caller's limit, UNAVAILABLE when clients hold too much memory. */
 export async function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
   const limit = bodyLimit(request)
   if (Number(request.headers['content-length']) > limit) throw tooLarge('The request body', limit)

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/time.ts'
 import type { NamesPage } from '../store/queries/certificates.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import { deleteInSteps, INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
 import {
   BUDGET_SCOPE,
@@ -85,12 +85,11 @@ export async function maintain(
         await tx.certificates.update(name, { dueAt: clock() })
     }
   })
-  await store.write('relaxed', INDEPENDENT, async (tx) => {
-    const now = clock()
-    await tx.certificates.deleteUnused(now - UNUSED_RETENTION_MS)
-    await tx.acme.deleteExpiredChallenges(now)
-    await prune(tx, now)
-  })
+  const now = clock()
+  const lastUse = now - UNUSED_RETENTION_MS
+  await deleteInSteps(store, ({ rows }) => rows.removeBefore('certificates', lastUse, PAGE_SIZE))
+  await deleteInSteps(store, ({ rows }) => rows.removeBefore('acme_challenges', now + 1, PAGE_SIZE))
+  await store.write('relaxed', INDEPENDENT, (tx) => prune(tx, now))
 }
 
 /**

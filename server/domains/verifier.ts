@@ -77,10 +77,7 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
     this.#stopped = true
   }
 
-  /**
-   * Claims and checks due names, `limit` at a time and at most `max`, so that several nodes share the work. Returns how
-   * many became active or pending.
-   */
+  /** Claims and checks up to `max` due names, `limit` at a time, so that nodes share them. Returns how many changed. */
   async verifyDue({ slow }: { slow: boolean }): Promise<number> {
     const { max, limit } = slow ? SLOW : QUICK
     const { store, clock } = this.parts

@@ -431,10 +431,7 @@ function inline(response: EdgeResponse, visit: string | undefined): EdgeResultWi
   return { response, visit, body: response.body }
 }
 
-/**
- * Browsers may cache a redirect to HTTPS for a while. A cached redirect to another name could form a loop with a later
- * one in the other direction.
- */
+/** Browsers may cache a redirect to HTTPS for a while; one to another name could form a loop with a later one back. */
 function redirectTo({ origin, isSameName }: Redirect, { path, query }: RequestTarget): EdgeResponse {
   const location = `${origin}${path}${query}`
   const caching = isSameName ? 'public, max-age=3600' : 'public, max-age=0, must-revalidate'

@@ -293,7 +293,9 @@ type Retained = 'sites' | 'versions' | 'blobs'
 /** The time by which rows of a table are deleted. Each has an index. */
 export const DELETED_BY = {
   accepted_scans: 'acceptedAt',
+  acme_challenges: 'expiresAt',
   audit_log: 'at',
+  certificates: 'unusedSince',
   counters: 'windowStart',
   device_sign_ins: 'expiresAt',
   held_domains: 'until',

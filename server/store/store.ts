@@ -93,8 +93,7 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Executes one statement that writes and is correct independently of concurrent writes, such as adding to a counter:
-   * the same as a `write` without a scope, in one message when it is relaxed. Then it waits for others as a read does, or
-   * as `patient`.
+   * the same as a `write` without a scope, in one message when it is relaxed. It then waits as a read, or as `patient`.
    */
   execute<T>(
     durability: Durability,

@@ -133,7 +133,7 @@ export function storeCertificates(promises: Promises): void {
       names: ['own.test'],
       next: 'own.test',
     })
-    assert.equal(await write('durable', {}, (tx) => tx.certificates.deleteUnused(6)), 1)
+    assert.equal(await write('durable', {}, (tx) => tx.rows.removeBefore('certificates', 6, 9)), 1)
     assert.equal(await read.certificates.find('again.test'), undefined)
     assert.notEqual(await read.certificates.find('unused.test'), undefined)
   })
@@ -170,7 +170,7 @@ export function storeCertificates(promises: Promises): void {
     })
     assert.deepEqual(plain(await read.acme.challenges('http-01', 19)), [later, replaced])
     assert.deepEqual(plain(await read.acme.challenges('http-01', 20)), [later])
-    assert.equal(await write('durable', {}, ({ acme }) => acme.deleteExpiredChallenges(20)), 2)
+    assert.equal(await write('durable', {}, ({ rows }) => rows.removeBefore('acme_challenges', 21, 9)), 2)
     await write('durable', {}, ({ acme }) => acme.deleteChallenges('a.test'))
     assert.deepEqual(await read.acme.challenges('http-01', 0), [])
   })

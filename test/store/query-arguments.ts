@@ -209,7 +209,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     released: ['', 100, 'sites.test'],
     restartOrders: [5000],
     unneeded: ['', 100, { others: ['x'], siteDomain: 'sites.test' }],
-    deleteUnused: [150],
   },
   acme: {
     account: ['d'],
@@ -218,7 +217,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     updateAccount: ['d', { key: 'k', url: null }],
     challenges: ['http-01', 9_990],
     deleteChallenges: ['name 7'],
-    deleteExpiredChallenges: [50],
     countRequest: [{ id: 'new', directory: 'd', kind: 'order', names: ['a'], at: 1 }],
     lastOrder: [],
     nthLatestRequest: [{ kind: 'order', directory: 'd', accountId: 'id 8' }, 1, 1],

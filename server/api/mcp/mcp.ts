@@ -182,10 +182,7 @@ const FOREIGN_PAGE = {
   id: null,
 }
 
-/**
- * Refuses requests of pages from outside on a private service, also with a token (the protocol, "Transports", security
- * warning).
- */
+/** On a private service refuses requests of pages from outside, also with a token (the protocol, "Transports"). */
 function withOwnPages(baseUrl: string, handle: RouteHandlerMethod): RouteHandlerMethod {
   const isForeignPage = recognizeForeignPages(baseUrl)
   return function (request, reply) {

@@ -129,10 +129,7 @@ export function readSlug(given: string, siteDomain: string): string | undefined 
 
 type FieldOf<Response> = Response extends unknown ? keyof Response & string : never
 
-/**
- * Takes the fields that a result always has, then those that it may have: these are left out without a value, so that a
- * result is short.
- */
+/** Takes the fields that a result always has, and those left out without a value, so that a result is short. */
 export function project<Response>(
   required: readonly FieldOf<Response>[],
   optional: readonly FieldOf<Response>[] = [],

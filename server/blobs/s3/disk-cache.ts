@@ -31,8 +31,7 @@ const MAX_USED_NAMES = 100_000
 /**
  * Bytes by their SHA-256, in files that are never flushed: a reader compares what it reads with the hash, so that files
  * may be incomplete after a crash. Processes may share the folder, because the list of files is the folder itself: a
- * process reads it after it has written its part of the free share, and deletes files that it has not used since then
- * first, in no order.
+ * process reads it after it has written its part of the free share, and first deletes files not used since, in no order.
  */
 export class DiskCache extends Component<DiskCacheOptions> {
   readonly #used = new Set<string>()

@@ -129,10 +129,7 @@ export class Reviews extends Component<ReviewParts> {
     }
   }
 
-  /**
-   * The token is shown once. A key that may not give lasting access creates a link that ends with it. QUOTA_EXCEEDED
-   * beyond 20 links of a review.
-   */
+  /** Shows the token once. A link of a key that may not give lasting access ends with it. QUOTA_EXCEEDED beyond 20. */
   async createLink(
     caller: ReviewCaller,
     subject: ReviewSubject,
@@ -393,10 +390,7 @@ function authorOf({ account, grant }: ReviewCaller, { role }: ReviewAccess, name
   throw invalidField('name', 'is required of reviewers without an account')
 }
 
-/**
- * Deletes the oldest resolved threads, other than the one of a reply, and returns their characters. QUOTA_EXCEEDED when the
- * rest fills the review.
- */
+/** Deletes the oldest resolved threads besides that of a reply; returns their characters. QUOTA_EXCEEDED when full. */
 async function makeRoom(
   tx: WriteTransaction,
   subject: ReviewSubject,

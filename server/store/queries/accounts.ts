@@ -1,10 +1,7 @@
 import { keyedQueries, QueryGroup } from '../rows.ts'
 import type { Account, Invitation } from '../tables/accounts.ts'
 
-/**
- * Accounts. Ids, addresses and key hashes are unique. With another `keyHash` the previous key is no longer valid; named
- * keys stay.
- */
+/** Accounts. Ids, addresses and key hashes are unique. Another `keyHash` ends the previous key, but no named keys. */
 export class AccountQueries extends keyedQueries('accounts', 'id') {
   /** Those that exist, in no order. */
   byIds(ids: readonly string[]): Promise<Account[]> {

@@ -236,10 +236,6 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
     return toPage(rows, limit, ({ site }) => site !== null)
   }
 
-  deleteUnused(before: number): Promise<number> {
-    return this.table.remove((all) => all.where('unused_since', '<', before))
-  }
-
   #withUsers(after: string, limit: number, siteDomain: string) {
     const suffix = `.${siteDomain}`
     return this.db
@@ -313,10 +309,6 @@ export class AcmeQueries extends QueryGroup {
 
   async deleteChallenges(name: string): Promise<void> {
     await this.#challenges.remove({ name })
-  }
-
-  deleteExpiredChallenges(now: number): Promise<number> {
-    return this.#challenges.remove((all) => all.where('expires_at', '<=', now))
   }
 
   /** Counts a request. Idempotent: a request with a known id changes nothing. */

@@ -61,8 +61,7 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
 
   /**
    * Gives a site a new name that no row has, with its versions, blob references, collaborators, reviews and domains. The former
-   * one stays as a row of its own that leads to the new one, as earlier ones do. Returns all former names; none for an
-   * absent site.
+   * one stays as a row of its own that leads to the new one, as earlier ones do. Returns all former names, if it exists.
    */
   async rename(slug: string, name: string, now: number): Promise<string[]> {
     const site = await this.find(slug)

@@ -153,8 +153,8 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
 
 /**
  * A manifest entry; `known` bytes of a pending version are those of the live version at staging, or of the one that its
- * preview shows, `isUnscanned` for secrets as their former type. With `coded`, the bytes are served with their content
- * coding, and decoded for clients that do not accept it.
+ * preview shows, `isUnscanned` for secrets as their former type. With `coded`, bytes are served in their content coding,
+ * decoded for clients that do not accept it.
  */
 export interface ManifestFile extends StoredFile {
   known?: true
