@@ -165,7 +165,10 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
 
 function placeMarks(): void {
   if (!port) return
-  if (location.pathname !== path) return arrive()
+  if (location.pathname !== path) {
+    arrive()
+    return
+  }
   if (!host.isConnected) document.documentElement.append(host)
   const page = readPage()
   found = new Map(marks.map((mark) => [mark.id, findPlace(mark, page)]))

@@ -170,6 +170,23 @@ function useDesk(props: DeskProps) {
   }
 }
 
+/** A frame that was away loads its page again, with a new grant, unless the version on screen was replaced. */
+function useReturn(isAway: boolean, { followed, shown, show }: DeskProps): boolean {
+  const [isGranted, setGranted] = useState(true)
+  const renew = async () => {
+    const latest = await followed.api.get().catch(() => undefined)
+    const isCurrent = latest?.versionId === shown.versionId
+    if (latest && isCurrent) show(latest)
+    else followed.reload()
+    setGranted(isCurrent || latest === undefined)
+  }
+  useEffect(() => {
+    if (isAway) setGranted(false)
+    else if (!isGranted) void renew()
+  }, [isAway])
+  return !isAway && isGranted
+}
+
 function Desk(props: DeskProps) {
   const { followed, review, shown } = props
   const desk = useDesk(props)
@@ -181,6 +198,7 @@ function Desk(props: DeskProps) {
     src: shown.frame.url,
     mayFocus: () => commenting || IS_TOUCHED || frame.current!.matches(':hover'),
   })
+  const isDrawn = useReturn(guard.isAway, props)
   const labels = new Map([...review.threads].reverse().map(({ id }, index) => [id, `${index + 1}`]))
   return (
     <div class="review-desk">
@@ -207,7 +225,7 @@ function Desk(props: DeskProps) {
           marks={marksOf(review.threads, { path, labels, selectedId: selected?.id })}
           isHidden={desk.script.silence === 'left' && !guard.isStopped}
           shown={selected?.place.path === path ? selected : undefined}
-          {...{ frame, guard, width, commenting }}
+          {...{ frame, guard, isDrawn, width, commenting }}
           onLoad={desk.script.expect}
           onMessage={desk.receive}
         />

@@ -6,6 +6,7 @@ import { type FramePort, type FromFrame, type Mark, openPort } from './port.ts'
 interface ReviewFrameProps {
   frame: RefObject<HTMLIFrameElement | null>
   guard: FrameGuard
+  isDrawn: boolean
   isHidden: boolean
   /** The URL of the page; another one, or another visit, loads it. */
   src: string
@@ -25,7 +26,7 @@ interface ReviewFrameProps {
 
 /** The reviewed page on its own origin. It can neither navigate this page nor read it. */
 export function ReviewFrame(props: ReviewFrameProps) {
-  const { frame, guard, isHidden, visit, width, commenting, marks, shown, ...on } = props
+  const { frame, guard, isDrawn, isHidden, visit, width, commenting, marks, shown, ...on } = props
   const src = useLastUrl(props)
   const port = useRef<FramePort | undefined>(undefined)
   const latest = useRef(props)
@@ -69,7 +70,7 @@ export function ReviewFrame(props: ReviewFrameProps) {
   }
   return (
     <div class="review-frame" hidden={isHidden} onWheel={scroll}>
-      {!guard.isAway && (
+      {isDrawn && (
         <iframe
           key={`${visit} ${guard.key}`}
           ref={frame}
