@@ -161,18 +161,8 @@ export async function startService(config: Config, given: StartOptions): Promise
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends
   const lookupLimits = createLookupLimits(config, backends, startOptions)
-  const parts = {
-    shared,
-    connections,
-    proxyProtocol: readProxies(),
-    baseUrl,
-    store,
-    ...lookupLimits,
-    secretBox: services.secretBox,
-    clock,
-    log,
-  }
-  const https = await openHttps(config, parts)
+  const parts = { config, baseUrl, shared, connections, proxyProtocol: readProxies(), store, clock, log }
+  const https = await openHttps({ ...parts, ...lookupLimits, secretBox: services.secretBox })
   if (https) stack.use(https)
   const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
   if (requestLog) stack.use(requestLog)
@@ -420,17 +410,9 @@ function openAccessLog(
   }
 }
 
-async function openHttps(
-  config: Config,
-  parts: Omit<HttpsOptions, 'config' | 'createHttp2'>,
-): Promise<Https | undefined> {
-  if (config.httpsPort === undefined) return undefined
+async function openHttps(options: HttpsOptions): Promise<Https | undefined> {
+  const { httpsPort } = options.config
+  if (httpsPort === undefined) return undefined
   const { Https } = await import('./certificates/https.ts')
-  return Https.open({ ...parts, config, createHttp2: await loadHttp2(config) }, config.httpsPort)
-}
-
-async function loadHttp2({ http2 }: Config): Promise<HttpsOptions['createHttp2']> {
-  if (!http2) return undefined
-  const { Http2Server } = await import('../packages/http-server/http2/http2-server.ts')
-  return (options) => new Http2Server(options)
+  return Https.open(options, httpsPort)
 }

@@ -94,6 +94,7 @@ const EXCEPTIONS: Record<string, string> = {
   'protocol/manifest/media-type-table.ts': 'a table, written by scripts/media-types.ts',
   'client/sdk/slipway.ts Slipway': 'the facade of the SDK: one method for each call of the API',
   'dashboard/sign-in/code-step.tsx CodeStep': 'one form with its markup',
+  'dashboard/kit/frame-guard.tsx watchFocus': 'listeners with the state that they share',
   'server/services.ts createServices': 'the composition: constructor calls in dependency order',
   'server/app.ts startService':
     'the composition: the order of these lines is the order of disposal, reversed',

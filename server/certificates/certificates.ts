@@ -3,7 +3,7 @@ import type { DomainCertificate } from '../../protocol/api/domains.schema.ts'
 import type { CaaPolicy } from '../domains/caa.ts'
 import { Component } from '../lib/component.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
-import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
+import { HOUR_MS, isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import type { CertificateSummary } from '../store/tables/certificates.ts'
@@ -30,8 +30,6 @@ const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
 
 /** A change may be visible this much later than its time says. */
 const MAX_WRITE_MS = MINUTE_MS
-
-const RETRY_INTERVAL_MS = 60 * MINUTE_MS
 
 /** While the CA is unreachable. */
 const MIN_BACKOFF_MS = 10 * SECOND_MS
@@ -116,7 +114,7 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     if (found.dueAt === null) return found
     if (found.failures === 0 || found.orderUrl !== null || found.dueAt <= clock()) return undefined
     const orders = { kind: 'order', directory, names: certificateNames(name) } as const
-    const last = await queries.acme.nthLatestRequest(orders, 1, clock() - RETRY_INTERVAL_MS)
+    const last = await queries.acme.nthLatestRequest(orders, 1, clock() - HOUR_MS)
     return last === undefined ? found : undefined
   }
 

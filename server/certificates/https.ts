@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import type { Connections } from '../../packages/http-server/clients/connections.ts'
 import type { HttpHandler } from '../../packages/http-server/http-handler.ts'
-import type { Http2Options, Http2Server } from '../../packages/http-server/http2/http2-server.ts'
+import { Http2Server } from '../../packages/http-server/http2/http2-server.ts'
 import type { Listener } from '../../packages/http-server/listener.ts'
 import type { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import type { ProxyProtocol } from '../../packages/http-server/proxy-protocol.ts'
@@ -27,8 +28,6 @@ export interface HttpsOptions extends Pick<Parts, 'config' | 'baseUrl' | 'store'
   shared: boolean
   connections: Connections
   proxyProtocol: ProxyProtocol | undefined
-  /** Undefined when HTTP/2 is off. */
-  createHttp2: ((options: Http2Options) => Http2Server) | undefined
   breaker: CircuitBreaker
   missLimiter: MissLimiter
   secretBox: SecretBox
@@ -59,7 +58,7 @@ export class Https
     own: getOwnNames(this.parts.config, this.parts.baseUrl),
     files: this.#files,
     perSite: this.parts.config.siteCertificates !== undefined,
-    protocols: this.parts.createHttp2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    protocols: this.parts.config.http2 === 'on' ? ['h2', 'http/1.1'] : ['http/1.1'],
     trustsProxies: this.parts.config.trustedProxies > 0,
   })
   #http2: Http2Server | undefined
@@ -112,15 +111,10 @@ export class Https
 
   serve({ handler, listener, budget, clientMemory }: ServeOptions): void {
     const { config, clock, log } = this.parts
-    const http2 = this.parts.createHttp2?.({
-      handler,
-      clock,
-      budget,
-      clientMemory,
-      trustedProxies: config.trustedProxies,
-      parse: (socket) => listener.parse(socket),
-      log,
-    })
+    const { trustedProxies } = config
+    const parse = (socket: Duplex) => listener.parse(socket)
+    const options = { handler, clock, budget, clientMemory, trustedProxies, parse, log }
+    const http2 = config.http2 === 'on' ? new Http2Server(options) : undefined
     this.#http2 = http2
     const handlers = {
       select: (hello: ClientHello, address: string) => this.#selector.choose(hello, address),

@@ -36,7 +36,6 @@ export interface FileContents {
   isText: boolean
 }
 
-/** A secret in a text. */
 export interface FoundSecret {
   /** What it is, for people, such as "GitHub token". */
   kind: string

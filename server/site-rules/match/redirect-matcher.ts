@@ -217,11 +217,8 @@ function applyRedirect(compiled: CompiledRedirect, visit: MatchContext): Redirec
 }
 
 /** Ignores a trailing slash, so `/a/*` matches `/a` too. */
-function matchPath(
-  pattern: PathPattern,
-  { path, trimmed }: MatchContext,
-  sent?: SentPath,
-): Captures | undefined {
+function matchPath(pattern: PathPattern, visit: MatchContext, sent?: SentPath): Captures | undefined {
+  const { path, trimmed } = visit
   if (!pattern.names.has('splat')) return pattern.match(trimmed, sent)
   return pattern.match(path, sent) ?? (path.endsWith('/') ? undefined : pattern.match(`${path}/`, sent))
 }
