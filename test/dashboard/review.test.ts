@@ -379,7 +379,7 @@ test('arrow keys reach an element whose text is in its shadow tree', requiresBro
   await owner.client.publish({ slug, files: toFiles({ 'index.html': html }), preview: 'spring' })
   const { page } = await openAsGuest(link)
   await page.getByRole('button', { name: 'Comment', exact: true }).press('Enter')
-  await page.getByRole('button', { name: 'Click on the page' }).waitFor()
+  await frameOf(page).locator('html[style*="crosshair"]').waitFor()
   for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key)
   await page.getByLabel('Comment', { exact: true }).fill('Stale')
   await page.getByRole('button', { name: 'Add comment' }).press('Enter')
