@@ -169,8 +169,8 @@ async function freshClone() {
     'builder.cjs': BUILDER,
     'dashboard/main.tsx': 'export const page = 1',
   }
-  for (const name of ['client', 'dashboard', 'docs', 'protocol', 'server/store', 'server/web'])
-    await mkdir(join(folder, name))
+  const folders = ['client', 'dashboard', 'docs', 'packages/files', 'protocol', 'server/store', 'server/web']
+  for (const name of folders) await mkdir(join(folder, name), { recursive: true })
   for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content)
   return {
     folder,

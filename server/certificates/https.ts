@@ -114,12 +114,11 @@ export class Https
     const { trustedProxies } = config
     const parse = (socket: Duplex) => listener.parse(socket)
     const options = { handler, clock, budget, clientMemory, trustedProxies, parse, log }
-    const http2 = config.http2 === 'on' ? new Http2Server(options) : undefined
-    this.#http2 = http2
+    this.#http2 = config.http2 === 'on' ? new Http2Server(options) : undefined
     const handlers = {
       select: (hello: ClientHello, address: string) => this.#selector.choose(hello, address),
       http1: (socket: TLSSocket) => listener.accept(socket),
-      http2: (socket: TLSSocket) => http2?.accept(socket),
+      http2: (socket: TLSSocket) => this.#http2?.accept(socket),
       read: readIntoSharedBuffer,
     }
     this.parts.secureListener.serve(handlers, log)

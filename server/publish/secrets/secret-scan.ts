@@ -111,8 +111,9 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     const texts = files.flatMap((file) => {
       const limit = scanLimit(file)
       const isText = limit === MAX_FILE_BYTES
-      const size = Math.max(file.size, file.coded?.decodedSize ?? 0)
-      return size > 0 && (isText || size <= limit) ? { ...file, size, isText } : []
+      const decoded = file.coded?.decodedSize ?? file.size
+      const size = Math.max(file.size, decoded)
+      return decoded > 0 && (isText || size <= limit) ? { ...file, size, isText } : []
     })
     const contents = new Map(texts.map((file) => [`${file.coded?.coding} ${file.hash}`, file])).values()
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
