@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { Blocklist } from '../../server/accounts/blocklist.ts'
@@ -119,7 +121,11 @@ class PublishingNode {
       store: this.store,
       blobs: { ...this.#blobs, remove },
       clock: this.#clock,
-      config: { pendingLifetime: PENDING_LIFETIME_SECONDS, blobGrace: GRACE_SECONDS, data: '/nonexistent' },
+      config: {
+        pendingLifetime: PENDING_LIFETIME_SECONDS,
+        blobGrace: GRACE_SECONDS,
+        data: join(tmpdir(), 'no-data'),
+      },
     }
     return runOnce(sweeps.find((one) => one.name === name)!, options as unknown as SweepParts)
   }
