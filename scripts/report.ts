@@ -18,7 +18,7 @@ const LONG_TEST_MS = 60_000
 
 /**
  * The output of `npm test`: each failure when it happens, with the command that repeats it; a line per check and group
- * as it ends; progress; then each skip with its reason, and the counts. `strict` turns every skip into a failure, as CI
+ * as it ends; progress; then the skips by their reason, and the counts. `strict` turns every skip into a failure, as CI
  * requires.
  */
 export class Report {
@@ -29,7 +29,8 @@ export class Report {
   readonly #started = performance.now()
   /** The checks and groups, with the time when they or the current test of a group began. */
   readonly #running = new Map<string, { test?: TestId; since: number }>()
-  readonly #skips: string[] = []
+  /** The skipped tests, by the reason. */
+  readonly #skips = new Map<string, string[]>()
   /** What failed, for the end of the output. */
   readonly #failures: string[] = []
   readonly #timer: NodeJS.Timeout
@@ -49,7 +50,7 @@ export class Report {
 
   /** Whether no check and no test has ended. */
   get isEmpty(): boolean {
-    return this.#passed + this.#failed + this.#skips.length === 0
+    return this.#passed + this.#failed + this.#skips.size === 0
   }
 
   /** A check or a group begins, or a test of a group. */
@@ -68,7 +69,7 @@ export class Report {
 
   skipped({ test, why }: Problem): void {
     if (this.#strict) this.failed({ ...(test && { test }), why: `skipped, which CI does not allow: ${why}` })
-    else this.#skips.push(`skipped  ${test ? describe(test) : ''}: ${why}`)
+    else this.#skips.set(why, [...(this.#skips.get(why) ?? []), test ? describe(test) : 'the run'])
   }
 
   /** A check that counts as one ends. */
@@ -94,7 +95,8 @@ export class Report {
   /** Prints the rest; returns whether nothing failed. */
   end({ interrupted }: { interrupted: boolean }): boolean {
     clearInterval(this.#timer)
-    this.#print(this.#skips.length > 0 ? `\n${this.#skips.join('\n')}` : '')
+    for (const [why, tests] of this.#skips)
+      this.#print(`\nskipped  ${tests.length}, ${why}\n${indented(tests.join('\n'))}`)
     const elapsed = formatElapsed(performance.now() - this.#started)
     if (this.#failures.length > 0 && this.#total > 1) console.log(`${this.#failures.join('\n')}\n`)
     console.log(
@@ -102,7 +104,8 @@ export class Report {
         ? `interrupted after ${elapsed}, running: ${this.#listRunning()}`
         : `ended after ${elapsed}`,
     )
-    const skipped = this.#skips.length > 0 ? `, ${this.#skips.length} skipped` : ''
+    const skips = [...this.#skips.values()].flat().length
+    const skipped = skips > 0 ? `, ${skips} skipped` : ''
     console.log(`${this.#passed} passed, ${this.#failed} failed${skipped}`)
     return this.#failed === 0
   }

@@ -204,13 +204,15 @@ test('a failure is printed when it happens, with the command that repeats exactl
   const command = "SEED=7 npm test -- a.test.ts --nightly --name 'a suite › doesn'\\''t work'"
   const failure = "FAILED  a.test.ts:3  a suite › doesn't work"
   assert.deepEqual(printed, [`\n${failure}\n    this is why\n    to repeat it: ${command}\n`])
-  report.skipped({
-    test: { file: 'b.test.ts', line: 1, titles: ['needs a part'] },
-    why: 'apt-get install it',
-  })
+  for (const line of [1, 2])
+    report.skipped({
+      test: { file: 'b.test.ts', line, titles: ['is large'] },
+      why: 'needs a part: apt-get install it',
+    })
   assert.equal(report.end({ interrupted: false }), false)
-  assert.ok(printed.includes('\nskipped  b.test.ts:1  needs a part: apt-get install it'))
-  assert.equal(printed.at(-1), '1 passed, 1 failed, 1 skipped')
+  const skips = 'b.test.ts:1  is large\n    b.test.ts:2  is large'
+  assert.ok(printed.includes(`\nskipped  2, needs a part: apt-get install it\n    ${skips}`))
+  assert.equal(printed.at(-1), '1 passed, 1 failed, 2 skipped')
 })
 
 test('a test that runs for a minute is named in the progress, and when the run is interrupted', (t) => {
