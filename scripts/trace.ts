@@ -124,7 +124,7 @@ function countCalls(scripts: Profiler.ScriptCoverage[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const { url, functions } of scripts) {
     const path = url.startsWith('file:') ? relative(root, fileURLToPath(url)) : ''
-    if (!/^(packages|server|protocol)\//.test(path)) continue
+    if (!/^(packages|server|protocol)\/(?!.*\bdist\/)/.test(path)) continue
     for (const { functionName, ranges } of functions) {
       const [{ count, startOffset }] = ranges as [Profiler.CoverageRange]
       if (count > 0) counts.set(`${path} ${functionName}@${startOffset}`, count)

@@ -11,7 +11,7 @@ import { isTls } from '../packages/http-server/is-tls.ts'
 import { Listener } from '../packages/http-server/listener.ts'
 import { MemoryBudget } from '../packages/http-server/memory/second-chance-cache.ts'
 import { ProxyProtocol } from '../packages/http-server/proxy-protocol.ts'
-import { rejectAmbiguous } from '../packages/http-server/validate-request.ts'
+import { rejectAmbiguous } from '../packages/http-server/request-target.ts'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
@@ -31,7 +31,7 @@ import { type ReencryptedKeys, type ReencryptOptions, reencryptKeys } from './ce
 import { openPort } from './config/open-port.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import { canReceiveDomains } from './domains/name.ts'
-import { isChallenge } from './edge/acme-http-challenge.ts'
+import { CHALLENGE_PREFIX } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
 import { sweeps } from './jobs/jobs.ts'
@@ -53,7 +53,7 @@ import { FleetSettings, type UsedSettings } from './operations/fleet/fleet-setti
 import { NodeReporter } from './operations/fleet/nodes.ts'
 import { InternalServer } from './operations/internal/internal-server.ts'
 import { METRICS_PATH, metricsRoute, ON_DEMAND_TLS_PATH, onDemandTls } from './operations/internal/routes.ts'
-import { ServiceRequests } from './operations/telemetry/observe-request.ts'
+import { ServiceRequests } from './operations/telemetry/observe.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { watchService } from './operations/telemetry/service-incidents.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
@@ -244,8 +244,8 @@ export async function startService(config: Config, given: StartOptions): Promise
       // No client shall send a request over a connection at the time when the drain closes it.
       if (isStopping) response.shouldKeepAlive = false
       const isAmbiguous = rejectAmbiguous(request, response)
-      if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
-        return handleNodeRequest(edge, request, response, log)
+      const isVisit = () => edge.servesHost(request.headers.host) || request.url!.startsWith(CHALLENGE_PREFIX)
+      if (!isAmbiguous && isVisit()) return handleNodeRequest(edge, request, response, log)
       serviceRequests.handle(request, response, () => {
         if (isAmbiguous) return
         if (sendsHsts && isTls(request.socket)) response.setHeader(...HSTS)

@@ -33,7 +33,7 @@ import {
   type UsedSettings,
 } from './operations/fleet/fleet-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
-import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
+import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import { type ChangeEffects, INDEPENDENT, type Store } from './store/store.ts'
 import { UNFINISHED_MOVE } from './store/tables/jobs.ts'

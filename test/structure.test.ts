@@ -140,7 +140,6 @@ const SHORT_FILES: Record<string, string> = {
   'packages/http-server/http1/fast-path.ts': 'an engine',
   'server/certificates/https-redirect.ts': 'a redirect that the composition selects',
   'server/operations/internal/routes.ts': 'endpoints that the composition selects',
-  'packages/http-server/validate-request.ts': 'RFC 9112, 6',
   'packages/s3-client/multipart.ts': 'one of two ways to store a stream',
   'server/sites/version-archive.ts': 'the formats of a download',
   'server/store/postgres/tables.ts': 'PostgreSQL only',

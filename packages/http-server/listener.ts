@@ -274,7 +274,7 @@ function createHttpServer(connection: ConnectionDeadlines['connection']) {
     ...SOCKET_OPTIONS,
     IncomingMessage: RequestMessage,
     ServerResponse: CountedResponse,
-    // `validate-request.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
+    // `request-target.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
     // that follow would get a second response.
     requireHostHeader: false,
   })

@@ -10,12 +10,8 @@ import type { EdgeResponse } from './response.ts'
 /** RFC 8555, 8.1: base64url; no CA sends a longer one. */
 const TOKEN = /^[\w-]{1,200}$/
 
-const PREFIX = '/.well-known/acme-challenge/'
-
-/** Whether the request may be an ACME HTTP-01 validation (RFC 8555, 8.3). */
-export function isChallenge(path: string): boolean {
-  return path.startsWith(PREFIX)
-}
+/** Of requests that may be an ACME HTTP-01 validation (RFC 8555, 8.3). */
+export const CHALLENGE_PREFIX = '/.well-known/acme-challenge/'
 
 const VALIDATION = /^\/\.well-known\/(?:acme-challenge|pki-validation)(?:\/|$)/
 const [DOT, PERCENT] = [0x2e, 0x25] as const
@@ -43,7 +39,7 @@ export class AcmeHttpChallenges extends Component<ChallengesOptions> {
 
   /** The response to the validation; undefined when no such challenge is pending for the name. */
   async findResponse(request: HttpRequest): Promise<EdgeResponse | undefined> {
-    const token = request.target.path.slice(PREFIX.length)
+    const token = request.target.path.slice(CHALLENGE_PREFIX.length)
     if (!TOKEN.test(token)) return undefined
     const key = `${hostName(request.host)} ${token}`
     if (!this.#find(key)) await this.#read.run()

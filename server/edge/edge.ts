@@ -11,7 +11,7 @@ import { OverloadError } from '../lib/semaphore.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
 import { type SpanOptions, trace } from '../lib/telemetry.ts'
 import { type ChangeEffects, NO_EFFECTS } from '../store/store.ts'
-import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
+import { AcmeHttpChallenges, CHALLENGE_PREFIX, isValidation } from './acme-http-challenge.ts'
 import { AnonymousNotice } from './anonymous-notice.ts'
 import { BodyCache, discard, MAX_BUFFERED_FILE_BYTES } from './body/body-cache.ts'
 import { preloadNewFiles } from './body/preload.ts'
@@ -97,7 +97,7 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
   }
 
   respond(request: HttpRequest): EdgeResult | Promise<EdgeResult> | undefined {
-    if (isChallenge(request.target.path)) return this.#acmeChallenge(request).then(uncounted)
+    if (request.target.path.startsWith(CHALLENGE_PREFIX)) return this.#acmeChallenge(request).then(uncounted)
     const host = this.#hosts.read(request.host)
     if (host.kind === 'service') return undefined
     return request.target.path === REPORT_PATH
@@ -339,7 +339,9 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
   #notServable(resolution: Resolution, { target, headers }: HttpRequest): EdgeResponse | undefined {
     if (resolution.kind === 'not-found') return this.#pages.siteNotFound.for(headers)
     if (resolution.kind === 'redirect')
-      return isChallenge(target.path) ? this.#pages.pageNotFound.for(headers) : redirectTo(resolution, target)
+      return target.path.startsWith(CHALLENGE_PREFIX)
+        ? this.#pages.pageNotFound.for(headers)
+        : redirectTo(resolution, target)
     if (resolution.kind === 'suspended') return resolution.page.for(headers)
     return resolution.kind === 'expired' || this.#isExpired(resolution)
       ? this.#pages.siteExpired.for(headers)

@@ -68,7 +68,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/domains/verifier.ts verifyDue',
   ],
   'a wrapper that passes the writes of others on': [
-    'server/operations/telemetry/observe-engines.ts observeStore',
+    'server/operations/telemetry/observe.ts observeStore',
   ],
   'the position of a sweep that changes nothing else': [
     'server/analytics/retention.ts truncateVisits',

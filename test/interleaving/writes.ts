@@ -83,7 +83,7 @@ export function recordScopes(seen: ScopedWrite[]): Wrap {
 }
 
 /** Passes the writes of others on. */
-const WRAPPERS = /\/(?:quotas|publish-queue|concurrency-limiter|job-lease|observe-engines)\.ts/
+const WRAPPERS = /\/(?:quotas|publish-queue|concurrency-limiter|job-lease|observe)\.ts/
 
 /** `file function` in `server/` that called the wrapper, also from a function without a name. */
 function findFunction(): string {
