@@ -79,27 +79,9 @@ export const COPYING_BLOBS: Readonly<Deadlines['blobs']> = Object.freeze({
   hang: HOUR_MS,
 })
 
-const PATIENT_MS = 60 * MINUTE_MS
-
-/** For services in tests that are not about deadlines, so that the load of their machine decides nothing. */
-export const PATIENT: Readonly<Deadlines> = Object.freeze({
-  ...makePatient(DEADLINES),
-  // A lost packet is sent again after a third of it.
-  dns: 90 * SECOND_MS,
-  // A service that ends waits for no client that a test has forgotten.
-  connection: { ...makePatient(DEADLINES.connection), lastRequest: 0 },
-})
-
-function makePatient<Waits extends object>(deadlines: Waits): Waits {
-  const entries = Object.entries(deadlines).map(([name, wait]) => [
-    name,
-    typeof wait === 'object' ? makePatient(wait) : PATIENT_MS,
-  ])
-  return Object.fromEntries(entries)
-}
-
-export function readDeadlines(
-  environment: Readonly<Record<string, string | undefined>>,
-): Readonly<Deadlines> {
-  return environment.TEST_DEADLINES === 'patient' ? PATIENT : DEADLINES
+/** Those of production, unless a test gives a process others. */
+export function readDeadlines({
+  TEST_DEADLINES: given,
+}: Readonly<Record<string, string | undefined>>): Readonly<Deadlines> {
+  return given === undefined ? DEADLINES : JSON.parse(given)
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
+import { PATIENT } from '../support/patient.ts'
 import {
   encodedName,
   encodedTexts,

@@ -7,11 +7,11 @@ import type { Blobs } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { type Sweep, type SweepParts, sweeps } from '../../server/jobs/jobs.ts'
 import { Scheduler } from '../../server/jobs/scheduler.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { repeatUntilEmpty } from '../../server/lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow, storedBlob, versionRow } from '../store/rows.ts'
+import { PATIENT } from '../support/patient.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 // Scheduled sweeps, on timers and a clock that the test controls.

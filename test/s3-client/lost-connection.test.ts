@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
 import { HttpExchanges } from '../../packages/s3-client/http-exchange.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
 import { listen } from '../support/listen.ts'
+import { PATIENT } from '../support/patient.ts'
 
 const CHUNK = Buffer.alloc(600_000)
 

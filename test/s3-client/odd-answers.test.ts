@@ -8,7 +8,8 @@ import { S3Client } from '../../packages/s3-client/client.ts'
 import { outcomeOf, S3Error, S3TimeoutError } from '../../packages/s3-client/errors.ts'
 import { listSizes, removeObjects } from '../../packages/s3-client/listing.ts'
 import { MultipartUpload } from '../../packages/s3-client/multipart.ts'
-import { COPYING_BLOBS, PATIENT } from '../../server/lib/deadlines.ts'
+import { COPYING_BLOBS } from '../../server/lib/deadlines.ts'
+import { PATIENT } from '../support/patient.ts'
 
 type Answer = [status: number, body?: string, headers?: Record<string, string>]
 

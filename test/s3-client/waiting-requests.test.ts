@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { S3QueueFullError, S3TimeoutError } from '../../packages/s3-client/errors.ts'
 import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
 import { HttpExchanges } from '../../packages/s3-client/http-exchange.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
 import { listen } from '../support/listen.ts'
+import { PATIENT } from '../support/patient.ts'
 
 const REQUESTS = 5000
 const MAX_PENDING = 4096

@@ -5,10 +5,10 @@ import { beforeEach, describe, test } from 'node:test'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { deterministicBytes, readAll, received, toBody, toLocation } from '../blobs/bytes.ts'
 import { listen } from '../support/listen.ts'
+import { PATIENT } from '../support/patient.ts'
 
 // Answers that Ceph gives to no request of a test, from a server whose handler each test sets.
 

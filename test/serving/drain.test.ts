@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Listener } from '../../packages/http-server/listener.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { PATIENT } from '../support/patient.ts'
 import { startTestService } from '../support/service.ts'
 
 // As long as a client takes to send its next request.

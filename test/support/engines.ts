@@ -7,12 +7,12 @@ import type { StartOptions } from '../../server/backends.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
 import type { Config } from '../../server/config/settings.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { TABLES } from '../../server/store/schema.ts'
 import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Tables } from '../../server/store/transfer.ts'
+import { PATIENT } from './patient.ts'
 import { repeatWrites } from './repeated-writes.ts'
 
 /**
@@ -115,7 +115,7 @@ export async function dumpDatabase(folder: string): Promise<string> {
 export const PATIENT_TIMEOUTS = PATIENT.database
 
 /** The environment variable that makes a service which a test starts as a process patient. */
-export const PATIENT_ENVIRONMENT = { TEST_DEADLINES: 'patient' }
+export const PATIENT_ENVIRONMENT = { TEST_DEADLINES: JSON.stringify(PATIENT) }
 
 const locations = new Map<string, Promise<Location>>()
 

@@ -3,9 +3,9 @@ import { UNLIMITED } from '../../protocol/format.ts'
 import { Plans } from '../../server/accounts/plans.ts'
 import { Quotas } from '../../server/accounts/quotas.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { PublishQueue } from '../../server/publish/publish-queue.ts'
+import { PATIENT } from './patient.ts'
 import { silentLog } from './silent-log.ts'
 
 /** The plans without any setting (spec 8). */

@@ -6,10 +6,11 @@ import { Slipway } from '../../client/sdk/slipway.ts'
 import { type OperatorContext, openForOperator, type Service, startService } from '../../server/app.ts'
 import type { StartOptions } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import { type Deadlines, PATIENT } from '../../server/lib/deadlines.ts'
+import type { Deadlines } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import type { Store } from '../../server/store/store.ts'
 import { openTestStore, withEngines, writeEmptyDatabase } from './engines.ts'
+import { PATIENT } from './patient.ts'
 import { silentLog } from './silent-log.ts'
 
 /** A real service in this process, on a free port and in a temporary folder. */

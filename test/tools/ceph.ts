@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import { S3Client } from '../../packages/s3-client/client.ts'
 import { program } from '../../scripts/program.mjs'
-import { PATIENT } from '../../server/lib/deadlines.ts'
+import { PATIENT } from '../support/patient.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { sharedServer } from './shared-server.ts'
 
