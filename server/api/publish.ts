@@ -238,10 +238,7 @@ function readUploadQuery({ validationError, query }: FastifyRequest): UploadQuer
   return query as UploadQuery
 }
 
-function readUploadHeaders({ headers }: FastifyRequest): {
-  contentType: string | undefined
-  contentLength: number | undefined
-} {
+function readUploadHeaders({ headers }: FastifyRequest) {
   const length = headers['content-length']
   return {
     contentType: headers['content-type'],

@@ -3,24 +3,18 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { ReportRequest } from '../../protocol/api/reports.schema.ts'
 import { MAX_REPORT_TEXT_LENGTH, REPORT_REASONS } from '../../protocol/api/reports.ts'
-import type { Blocklist } from '../accounts/blocklist.ts'
-import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { negotiateLanguage, TEXTS } from '../edge/respond/pages/language.ts'
 import type { VisitorTexts } from '../edge/respond/pages/languages/visitor-texts.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import { readParameters } from '../lib/parameters.ts'
-import type { Reports } from '../operations/moderation/reports.ts'
+import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { readOtherPage, recognizeForeignPages } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { RETRY_AFTER_SECONDS } from './errors.ts'
 
-interface ReportPageOptions {
-  baseUrl: string
-  reports: Reports
-  blocklist: Blocklist
-  pages: ErrorPages
+interface ReportPageOptions extends Pick<Services, 'baseUrl' | 'reports' | 'blocklist' | 'pages'> {
   clientIp: (request: IncomingMessage) => string
 }
 

@@ -9,19 +9,16 @@ export function reviewHandlers({ reviews, limits }: Services) {
   return {
     openReview: (call) => reviews.open(callerOf(call)),
     ...withPreviews({
-      getReview: (call: Call<'getReview'>) => reviews.get(callerOf(call), subjectOf(call), call.query),
-      createReviewLink: (call: Call<'createReviewLink'>) =>
-        reviews.createLink(callerOf(call), subjectOf(call), call.body),
+      getReview: (call: Call<'getReview'>) => reviews.get(...about(call), call.query),
+      createReviewLink: (call: Call<'createReviewLink'>) => reviews.createLink(...about(call), call.body),
       revokeReviewLink: (call: Call<'revokeReviewLink'>) =>
-        reviews.revokeLink(callerOf(call), subjectOf(call), call.params.id),
-      createThread: (call: Call<'createThread'>) =>
-        reviews.createThread(callerOf(call), subjectOf(call), call.body),
+        reviews.revokeLink(...about(call), call.params.id),
+      createThread: (call: Call<'createThread'>) => reviews.createThread(...about(call), call.body),
       addToThread: (call: Call<'addToThread'>) =>
-        reviews.addToThread(callerOf(call), subjectOf(call), call.params.id, call.body),
-      decideReview: (call: Call<'decideReview'>) =>
-        reviews.decide(callerOf(call), subjectOf(call), call.body),
+        reviews.addToThread(...about(call), call.params.id, call.body),
+      decideReview: (call: Call<'decideReview'>) => reviews.decide(...about(call), call.body),
       reportPlacements: (call: Call<'reportPlacements'>) =>
-        reviews.reportPlacements(callerOf(call), subjectOf(call), call.body),
+        reviews.reportPlacements(...about(call), call.body),
       waitForReview: async (call: Call<'waitForReview'>) => {
         const { request, reply, caller, query } = call
         // A client that waits sends 144 an hour.
@@ -30,14 +27,17 @@ export function reviewHandlers({ reviews, limits }: Services) {
         if (request.validationError) throw request.validationError
         const closed = new AbortController()
         reply.raw.once('close', () => closed.abort())
-        return reviews.wait(callerOf(call), subjectOf(call), { since: query.since, signal: closed.signal })
+        return reviews.wait(...about(call), { since: query.since, signal: closed.signal })
       },
     }),
   } satisfies Partial<Handlers>
 }
 
-function subjectOf({ params }: { params: { slug: string; name?: string } }): ReviewSubject {
-  return { slug: params.slug, previewName: params.name ?? '' }
+function about(
+  call: Pick<Call<'openReview'>, 'request'> & { params: { slug: string; name?: string } },
+): [ReviewCaller, ReviewSubject] {
+  const { slug, name = '' } = call.params
+  return [callerOf(call), { slug, previewName: name }]
 }
 
 function callerOf({ request }: Pick<Call<'openReview'>, 'request'>): ReviewCaller {

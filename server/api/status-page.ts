@@ -1,17 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Branding } from '../../protocol/branding.ts'
-import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { html } from '../lib/html.ts'
-import type { Banners } from '../operations/administration/banners.ts'
+import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { RETRY_AFTER_SECONDS } from './errors.ts'
 
-interface StatusPageOptions {
+interface StatusPageOptions extends Pick<Services, 'banners' | 'pages' | 'branding'> {
   healthy: () => Promise<void>
   hasSpace: () => Promise<void>
-  banners: Pick<Banners, 'current'>
-  pages: ErrorPages
-  branding: Branding
   version: string
 }
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
-import { UNSUBSCRIBE_PATH, type UnsubscribeLinks, type UnsubscribeQuery } from '../accounts/unsubscribe.ts'
-import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
+import { UNSUBSCRIBE_PATH, type UnsubscribeQuery } from '../accounts/unsubscribe.ts'
 import { type Html, html } from '../lib/html.ts'
+import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { readBody } from './bodies.ts'
 
@@ -11,12 +11,6 @@ const MAX_BODY_BYTES = 1024
 
 /** The address of a page is a credential. */
 const HEADERS = ['Referrer-Policy', 'no-referrer', 'X-Robots-Tag', 'noindex']
-
-interface UnsubscribeOptions {
-  unsubscribeLinks: UnsubscribeLinks
-  baseUrl: string
-  pages: ErrorPages
-}
 
 interface Content {
   status?: number
@@ -27,7 +21,7 @@ interface Content {
 /** A GET only asks, because programs open the links of emails; mail clients and the button send a POST. */
 export async function unsubscribe(
   app: FastifyInstance,
-  { unsubscribeLinks: links, baseUrl, pages }: UnsubscribeOptions,
+  { unsubscribeLinks: links, baseUrl, pages }: Pick<Services, 'unsubscribeLinks' | 'baseUrl' | 'pages'>,
 ): Promise<void> {
   app.addContentTypeParser('*', readBody)
   const send = (reply: FastifyReply, { status = 200, title, content }: Content) => {

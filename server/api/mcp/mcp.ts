@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import { type ProgramScope, scopesUpTo } from '../../../protocol/api/programs.ts'
-import type { RateLimits } from '../../accounts/rate-limits.ts'
 import { accepts } from '../../edge/respond/negotiation.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
-import type { Parts } from '../../parts.ts'
+import type { Services } from '../../services.ts'
 import { charge, recognizeForeignPages } from '../auth.ts'
 import { reportError } from '../errors.ts'
 import { answerPreflights, methodError } from '../unrouted.ts'
@@ -25,8 +24,7 @@ const MAX_CONCURRENT_CALLS = { total: 64, perKey: 8 }
 
 const JSON_TYPE = 'application/json'
 
-interface McpOptions extends ToolServerOptions, Pick<Parts, 'telemetry'> {
-  limits: RateLimits
+interface McpOptions extends ToolServerOptions, Pick<Services, 'telemetry' | 'limits'> {
   anonymousBodyLimit: number
 }
 
