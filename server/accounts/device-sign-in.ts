@@ -32,10 +32,8 @@ interface DeviceStart {
   address: string
 }
 
-type DeviceSignInsParts = Pick<Parts, 'store' | 'baseUrl' | 'secret' | 'clock'>
-
 /** RFC 8628: for programs without a browser. Stores hashes of codes; the key is created when the program fetches it. */
-export class DeviceSignIns extends Component<DeviceSignInsParts> {
+export class DeviceSignIns extends Component<Pick<Parts, 'store' | 'baseUrl' | 'secret' | 'clock'>> {
   readonly #codes = new Signer(this.parts.secret, 'device codes')
 
   /** RFC 8628, section 3.2. VALIDATION_ERROR for a name that no key can have. */

@@ -14,7 +14,10 @@ const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}]/u
 export function readEmail(typed: string): string {
   const email = typed.trim().toLowerCase().normalize('NFC')
   if (INVISIBLE.test(email))
-    throw refused('must not contain control characters, invisible characters or text-direction marks')
+    throw invalidField(
+      'email',
+      'must not contain control characters, invisible characters or text-direction marks',
+    )
   const [, local, given = ''] = /^([^\s@<>"(),:;[\]\\]{1,64})@([^\s@]{1,253})$/.exec(email) ?? []
   const domain = toHostName(given)
   // A last label of digits is an IPv4 address to `domainToASCII`.
@@ -26,7 +29,7 @@ export function readEmail(typed: string): string {
     !/\.(?!\d+$)[^.]+$/.test(domain) ||
     local.length + domain.length > 253
   )
-    throw refused('must be an email address such as name@example.com')
+    throw invalidField('email', 'must be an email address such as name@example.com')
   return `${local}@${domain}`
 }
 
@@ -39,8 +42,4 @@ export function toMailbox(email: string): string {
   const name = tag < 0 ? local : local.slice(0, tag)
   const dotless = DOTLESS_DOMAINS.get(domain)
   return dotless ? `${name.replaceAll('.', '')}@${dotless}` : `${name}@${domain}`
-}
-
-function refused(message: string) {
-  return invalidField('email', message)
 }

@@ -37,7 +37,8 @@ export class Invitations extends Component<InvitationsParts> {
   async invite(actor: AuditActor, typed: string): Promise<ListedInvitation> {
     const { store, mail, policy, baseUrl, branding, clock } = this.parts
     const email = readEmail(typed)
-    if (policy.kind === 'closed') throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')
+    if (policy.kind === 'closed')
+      throw invalidField('email', 'cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')
     const now = clock()
     const invitation: Invitation = {
       email,
@@ -46,7 +47,7 @@ export class Invitations extends Component<InvitationsParts> {
       expiresAt: now + INVITATION_LIFETIME_MS,
     }
     await store.write('durable', { address: email }, async (tx) => {
-      if (await tx.accounts.byEmail(email)) throw refuse('already has an account')
+      if (await tx.accounts.byEmail(email)) throw invalidField('email', 'already has an account')
       await tx.rows.put('invitations', invitation)
       await tx.audit.add({ at: now, actor, action: 'invitation.add', target: email })
     })
@@ -78,8 +79,4 @@ export class Invitations extends Component<InvitationsParts> {
 
 function toListed({ email, createdAt, expiresAt }: Invitation): ListedInvitation {
   return { email, createdAt: toIso(createdAt), expiresAt: toIso(expiresAt) }
-}
-
-function refuse(message: string): ApiError {
-  return invalidField('email', message)
 }

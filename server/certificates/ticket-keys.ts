@@ -12,10 +12,8 @@ const KEY_BYTES = 48
 /** Minimum interval between two attempts to get the keys of a period from the store. */
 const RETRY_MS = 10_000
 
-type TicketKeysParts = Pick<Parts, 'store' | 'clock' | 'log'> & { secretBox: SecretBox }
-
 /** Random, shared through the store (RFC 5077; RFC 8446, 4.6.1; docs/decisions/008-handshakes.md). */
-export class TicketKeys extends Component<TicketKeysParts> {
+export class TicketKeys extends Component<Pick<Parts, 'store' | 'clock' | 'log'> & { secretBox: SecretBox }> {
   readonly #keys = new Map<number, Buffer>()
   #period = Number.NaN
   #isRefreshing = false

@@ -26,10 +26,8 @@ export function isValidation(path: string): boolean {
   return VALIDATION.test(canonicalize(path) ?? '')
 }
 
-type ChallengesOptions = Pick<EdgeOptions, 'clock' | 'store'>
-
 /** Reads unknown tokens outside the limits of other lookups, so that a flood of names delays no validation. */
-export class AcmeHttpChallenges extends Component<ChallengesOptions> {
+export class AcmeHttpChallenges extends Component<Pick<EdgeOptions, 'clock' | 'store'>> {
   readonly #read = new Coalesced(async () => {
     const { store, clock } = this.parts
     const stored = await store.read.acme.challenges('http-01', clock())

@@ -9,10 +9,8 @@ import type { VersionHeader } from '../store/tables/versions.ts'
 import { endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
 import type { Versions } from './version-history.ts'
 
-type PreviewsParts = Pick<Parts, 'store' | 'clock'> & { versions: Versions }
-
 /** A publish moves the name to its version, and deletes the one that had it before. */
-export class Previews extends Component<PreviewsParts> {
+export class Previews extends Component<Pick<Parts, 'store' | 'clock'> & { versions: Versions }> {
   /** Previews that have not ended, the last changed one first. */
   async list(account: Account, slug: string): Promise<PreviewList> {
     return { slug, previews: await this.#list(account, slug, () => true) }

@@ -2,14 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { CLIENT_PACKAGE_PATH, type PackageServer, quoteShell } from '../../protocol/client-package.ts'
 import { EXCLUDED_NAMES } from '../../protocol/ignore/default-rules.ts'
 import { padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { shareSuccess } from '../lib/share-result.ts'
-import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
+import { type StaticFile, staticFile } from './static-file.ts'
 
 export const SCRIPT_NAMES = ['install.sh', 'publish.sh'] as const
 type ScriptName = (typeof SCRIPT_NAMES)[number]
@@ -22,16 +21,8 @@ const PACKAGE_TAR = join(import.meta.dirname, '../../client/dist/package.tar')
  * publishes without it. Made on first use, then kept. UNAVAILABLE until the client is built.
  */
 export class ClientDownload extends Component<{ baseUrl: string; clock: () => number }> {
-  readonly #package = shareSuccess(() => this.#pack())
-  readonly #script = shareSuccess((name: ScriptName) => this.#writeScript(name))
-
-  async getPackage(request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
-    return toPageResponse(await this.#package(), request)
-  }
-
-  async getScript(name: ScriptName, request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
-    return toPageResponse(await this.#script(name), request)
-  }
+  readonly getPackage = shareSuccess(() => this.#pack())
+  readonly getScript = shareSuccess((name: ScriptName) => this.#writeScript(name))
 
   async #pack(): Promise<StaticFile> {
     const built = await readFile(PACKAGE_TAR).catch((cause: unknown) => {

@@ -108,8 +108,9 @@ export async function pages(
   serve('/assets/:name', (request, params) =>
     builtSite.findResponse(`assets/${(params as { name: string }).name}`, request),
   )
-  serve(CLIENT_PACKAGE_PATH, (request) => clientDownload.getPackage(request))
-  for (const name of SCRIPT_NAMES) serve(`/${name}`, (request) => clientDownload.getScript(name, request))
+  serve(CLIENT_PACKAGE_PATH, async (request) => toPageResponse(await clientDownload.getPackage(), request))
+  for (const name of SCRIPT_NAMES)
+    serve(`/${name}`, async (request) => toPageResponse(await clientDownload.getScript(name), request))
 }
 
 /** A page in the visitor's language to callers that ask for HTML, otherwise an error of the API. */
