@@ -161,27 +161,17 @@ export async function startService(config: Config, given: StartOptions): Promise
   const getClientIp = clientIp(config.trustedProxies)
   const { secret } = backends
   const lookupLimits = createLookupLimits(config, backends, startOptions)
-  const parts = { config, baseUrl, shared, connections, proxyProtocol: readProxies(), store, clock, log }
-  const https = await openHttps({ ...parts, ...lookupLimits, secretBox: services.secretBox })
+  const listening = { shared, connections, proxyProtocol: readProxies() }
+  const https = await openHttps({ ...services, ...lookupLimits, ...listening })
   if (https) stack.use(https)
   const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
   if (requestLog) stack.use(requestLog)
   const { branding } = config
   const edgeOptions: EdgeOptions = Object.freeze({
-    config,
-    store,
+    ...services,
     ...lookupLimits,
-    blobs,
     deadlines: given.deadlines ?? DEADLINES,
-    addresses: services.addresses,
-    pages: services.pages,
-    injectedDocuments: services.injectedDocuments,
-    markdownPages: services.markdownPages,
-    clock,
-    log,
     metrics,
-    secret,
-    budget,
     clientIp: getClientIp,
     https,
     requestLog,
@@ -256,11 +246,8 @@ export async function startService(config: Config, given: StartOptions): Promise
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget, log }) : undefined,
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
-  const { precompressor, uploadLimiter, sweepList } = services
-  addServiceMetrics(metrics, {
-    ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor, sweepList, https },
-    backupTarget: config.backupTarget,
-  })
+  const { backupTarget } = config
+  addServiceMetrics(metrics, { ...services, reserve, connections, clientMemory, https, backupTarget })
   watchService(incidents, {
     ...{ store, blobs, reserve },
     breaker: lookupLimits.breaker,

@@ -67,9 +67,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/domains/verifier.ts #postpone',
     'server/domains/verifier.ts verifyDue',
   ],
-  'a wrapper that passes the writes of others on': [
-    'server/operations/telemetry/observe.ts observeStore',
-  ],
+  'a wrapper that passes the writes of others on': ['server/operations/telemetry/observe.ts observeStore'],
   'the position of a sweep that changes nothing else': [
     'server/analytics/retention.ts truncateVisits',
     'server/jobs/verify-blobs.ts saveCursor',
