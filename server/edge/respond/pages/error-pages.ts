@@ -5,7 +5,7 @@ import { Html, html } from '../../../lib/html.ts'
 import type { EdgeResponse } from '../../response.ts'
 import { acceptsHtml } from '../negotiation.ts'
 import { type Language, negotiateLanguage, TEXTS } from './language.ts'
-import type { PageText, VisitorTexts } from './languages/visitor-texts.ts'
+import type { VisitorTexts } from './languages/english.ts'
 import { inlineResponse, PageFrame } from './page-frame.ts'
 
 /** The path of the password form, which the site does not own. */
@@ -39,7 +39,7 @@ export class LocalizedPage extends Component<LocalizedPageOptions> {
 
 type ErrorName = Exclude<
   {
-    [Name in keyof VisitorTexts]: PageText extends VisitorTexts[Name] ? Name : never
+    [Name in keyof VisitorTexts]: readonly [string, string] extends VisitorTexts[Name] ? Name : never
   }[keyof VisitorTexts],
   'reportReceived'
 >

@@ -5,7 +5,7 @@ import type { Policy } from '../policy.ts'
 import { baseHeaders } from '../served-file.ts'
 import type { LanguageHeaders } from './error-pages.ts'
 import { type Language, negotiateLanguage, TEXTS } from './language.ts'
-import type { VisitorTexts } from './languages/visitor-texts.ts'
+import type { VisitorTexts } from './languages/english.ts'
 import { THEME } from './page-frame.ts'
 
 export interface PageHead {

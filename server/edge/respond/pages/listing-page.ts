@@ -3,7 +3,7 @@ import { type Html, html } from '../../../lib/html.ts'
 import { basename, decodePath, dirname, toHref } from '../../paths.ts'
 import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
-import type { VisitorTexts } from './languages/visitor-texts.ts'
+import type { VisitorTexts } from './languages/english.ts'
 
 export type FileTexts = VisitorTexts['files']
 

@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const CHINESE: VisitorTexts = {
   siteNotFound: ['未找到网站', '请检查网址是否有误。'],

@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const DUTCH: VisitorTexts = {
   siteNotFound: ['Site niet gevonden', 'Controleer het adres op typefouten.'],

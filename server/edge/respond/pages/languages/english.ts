@@ -1,6 +1,11 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+type Translated<Texts> = {
+  readonly [Name in keyof Texts]: Texts[Name] extends string ? string : Translated<Texts[Name]>
+}
 
-export const ENGLISH: VisitorTexts = {
+/** The texts of a language; those of a page are its title and a sentence. */
+export type VisitorTexts = Translated<typeof ENGLISH>
+
+export const ENGLISH = {
   siteNotFound: ['Site not found', 'Check the address for typos.'],
   siteNotPublished: ['Site not published yet', "Its first version isn't complete. Please try again later."],
   versionNotFound: [
@@ -27,6 +32,7 @@ export const ENGLISH: VisitorTexts = {
   terms: 'Terms',
   imprint: 'Imprint',
   contactOperator: 'Contact the operator',
+  /** Before the pages of an anonymous site; the text with `{service}`, a host name. */
   anonymousNotice: {
     title: 'This site is not verified',
     text: 'It was published without an account on {service}. Do not enter passwords or payment details unless you know who published it.',
@@ -38,6 +44,7 @@ export const ENGLISH: VisitorTexts = {
     button: 'Open site',
     missing: 'Enter the password.',
     wrong: 'Incorrect password. Please try again.',
+    /** With `{minutes}`, a number from 1, before an abbreviation that has no plural. */
     tooManyAttempts: 'Too many incorrect passwords. Try again in {minutes} min.',
   },
   report: {
@@ -59,5 +66,6 @@ export const ENGLISH: VisitorTexts = {
     refused: 'The report was not accepted. Please try again later.',
   },
   reportReceived: ['Report received', 'Thank you. The operator will look into it.'],
+  /** With `{count}`, a number from 2, and `{size}`. */
   files: { title: 'Files', count: '{count} files, {size}', open: 'Open', download: 'Download' },
-}
+} as const

@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const FRENCH: VisitorTexts = {
   siteNotFound: ['Site introuvable', 'Vérifiez que l’adresse ne contient pas de faute de frappe.'],

@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const GERMAN: VisitorTexts = {
   siteNotFound: ['Website nicht gefunden', 'Bitte die Adresse auf Tippfehler prüfen.'],

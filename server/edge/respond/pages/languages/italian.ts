@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const ITALIAN: VisitorTexts = {
   siteNotFound: ['Sito non trovato', 'Controlla che l’indirizzo non contenga errori.'],

@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const JAPANESE: VisitorTexts = {
   siteNotFound: ['サイトが見つかりません', 'アドレスに誤りがないか確認してください。'],

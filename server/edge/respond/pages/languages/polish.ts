@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const POLISH: VisitorTexts = {
   siteNotFound: ['Nie znaleziono witryny', 'Sprawdź, czy w adresie nie ma literówki.'],

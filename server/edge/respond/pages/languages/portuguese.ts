@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const PORTUGUESE: VisitorTexts = {
   siteNotFound: ['Site não encontrado', 'Verifique se o endereço contém erros.'],

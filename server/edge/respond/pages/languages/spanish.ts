@@ -1,4 +1,4 @@
-import type { VisitorTexts } from './visitor-texts.ts'
+import type { VisitorTexts } from './english.ts'
 
 export const SPANISH: VisitorTexts = {
   siteNotFound: ['Sitio no encontrado', 'Compruebe que la dirección no tenga errores.'],
