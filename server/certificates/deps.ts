@@ -1,12 +1,6 @@
 import type { Acme } from '../../packages/acme-client/acme.ts'
 import { generateKey } from '../../packages/acme-client/jws.ts'
-import {
-  type ChainExpectation,
-  type CheckedChain,
-  certificateId,
-  checkChain,
-  createCsr,
-} from '../../packages/acme-client/x509.ts'
+import { certificateId, checkChain, createCsr } from '../../packages/acme-client/x509.ts'
 import type { Dns } from '../domains/dns/dns.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { MINUTE_MS } from '../lib/time.ts'
@@ -30,15 +24,10 @@ export interface IssuingDeps extends Pick<Parts, 'store' | 'clock' | 'log'> {
   codec?: CertificateCodec
 }
 
-/** Keys, requests and chains are in PEM. */
-export interface CertificateCodec {
-  newKey(): string
-  request(names: readonly string[], key: string): Promise<Uint8Array>
-  check(chain: string, expected: ChainExpectation): CheckedChain
-  id(chain: string): Promise<string | undefined>
-}
+export type CertificateCodec = typeof x509Codec
 
-export const x509Codec: CertificateCodec = {
+/** Keys, requests and chains are in PEM. */
+export const x509Codec = {
   newKey: generateKey,
   request: createCsr,
   check: checkChain,

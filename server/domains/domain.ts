@@ -13,7 +13,7 @@ import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
-import type { Domain } from '../store/tables/domains.ts'
+import { type Domain, newDomain } from '../store/tables/domains.ts'
 import {
   canReceiveDomains,
   parseDomain,
@@ -23,7 +23,7 @@ import {
   splitName,
   wwwCounterpart,
 } from './name.ts'
-import { newDomain, removeDomain } from './status.ts'
+import { removeDomain } from './status.ts'
 import { DomainVerifier, type DomainVerifierOptions } from './verifier.ts'
 import { DomainWatchers, type DomainWatchersOptions, type WatchedBy, type WatchListener } from './watch.ts'
 

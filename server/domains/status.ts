@@ -1,7 +1,7 @@
 import type { DomainCertificate } from '../../protocol/api/domains.schema.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Store, WriteScope, WriteTransaction } from '../store/store.ts'
-import type { Domain } from '../store/tables/domains.ts'
+import { type Domain, newDomain } from '../store/tables/domains.ts'
 import { domainNoticeId } from '../store/tables/notices.ts'
 import type { KeptDomain } from '../store/tables/sites.ts'
 import type { CaaPolicy } from './caa.ts'
@@ -104,25 +104,6 @@ export async function restoreSiteDomains(
     const primaryDomain = primary && primary.slug === slug ? primary.domain : null
     if (primaryDomain === null && (await tx.domains.count(accountId)) >= maxDomains) continue
     await tx.domains.insert(newDomain({ ...name, primaryDomain, accountId, slug, createdAt: now }))
-  }
-}
-
-/** A pending name. Due immediately: the records of an earlier owner may still exist. */
-export function newDomain(
-  given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'verificationToken' | 'primaryDomain' | 'createdAt'>,
-): Domain {
-  return {
-    ...given,
-    status: 'pending',
-    reason: null,
-    verifiedAt: null,
-    checkedAt: null,
-    pendingSince: given.createdAt,
-    findings: null,
-    provenSince: null,
-    failingSince: null,
-    nextCheckAt: given.createdAt,
-    isSlow: false,
   }
 }
 

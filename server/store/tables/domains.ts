@@ -34,6 +34,15 @@ export const domainFields = domainTable.omit('checkingUntil')
 
 export type Domain = EntityOf<typeof domainFields>
 
+/** A pending name. Due immediately: the records of an earlier owner may still exist. */
+export function newDomain(
+  given: Pick<Domain, 'domain' | 'accountId' | 'slug' | 'verificationToken' | 'createdAt' | 'primaryDomain'>,
+): Domain {
+  const { createdAt } = given
+  const pending = { status: 'pending', pendingSince: createdAt, nextCheckAt: createdAt } as const
+  return { ...domainFields.nulls, ...given, ...pending, isSlow: false }
+}
+
 /** What DNS returned; null where the lookup failed. */
 export interface DnsFindings {
   /** The alias targets, or the addresses. */
