@@ -36,12 +36,6 @@ export interface SignInCaller {
   browsers: readonly string[]
 }
 
-export interface NewCode {
-  email: string
-  attemptHash: string
-  codeHash: string
-}
-
 export interface IssuedCode {
   attemptHash: string
   counter: string
@@ -64,7 +58,7 @@ export type Redeemed = {
 /** RATE_LIMITED beyond the limits; undefined when sign-in is locked for the caller. */
 export async function issueCode(
   tx: WriteTransaction,
-  { code, caller }: { code: NewCode; caller: SignInCaller },
+  { code, caller }: { code: Pick<SignInCode, 'email' | 'attemptHash' | 'codeHash'>; caller: SignInCaller },
   now: number,
 ): Promise<IssuedCode | undefined> {
   const { source, isKnown, isLocked } = await getSourceState(tx, code.email, caller, now)

@@ -1,12 +1,10 @@
 import type { RequestLike } from '../../packages/http-server/clients/client-ip.ts'
+import type { RequestTarget } from '../../packages/http-server/http-handler.ts'
 
-/** A request whose response was sent, or whose client disconnected before. */
-export interface LoggedRequest extends RequestLike {
+/** Whose response was sent, or whose client disconnected before. Without the query of the service itself, which has credentials. */
+export interface LoggedRequest extends RequestLike, RequestTarget {
   method: string
   host: string
-  path: string
-  /** With its question mark, or empty. Dropped for the service itself, whose queries have credentials. */
-  query: string
   /** 499 when the client disconnected before the response. */
   status: number
   /** Length of the body of the response, also when the client disconnected before its end. */

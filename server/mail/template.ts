@@ -6,14 +6,9 @@ import type { Email } from './mail.ts'
 /** A paragraph, a code on a line of its own, or a link with the style of a button. */
 export type EmailBlock = string | { code: string } | { label: string; url: string }
 
-interface EmailContent {
-  kind: string
-  to: string
-  subject: string
+interface EmailContent extends Omit<Email, 'text' | 'html'> {
   blocks: readonly EmailBlock[]
   footer: string
-  code?: string
-  unsubscribeUrl?: string | undefined
 }
 
 /** Lines of the text part have at most this length, unless a word is longer (RFC 3676, 4.2). */

@@ -122,15 +122,10 @@ function findRef(ref: unknown, kinds: readonly RefKind[]): JobRef | undefined {
   return found && { kind: found[1], name: ref.slice(found[0].length) }
 }
 
-interface FoundJob {
-  forge: Forge
-  repository: unknown
-  id: unknown
-  event: unknown
+interface FoundJob
+  extends Pick<Job, 'forge' | 'isProtected' | 'workflow'>,
+    Record<'repository' | 'id' | 'event' | 'environment', unknown> {
   ref: JobRef | undefined
-  environment: unknown
-  isProtected: boolean
-  workflow: string | null
 }
 
 function toJob({ repository, id, event, ref, environment, ...rest }: FoundJob): Job | undefined {

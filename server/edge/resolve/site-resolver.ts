@@ -8,6 +8,7 @@ import { isReviewGrant, PreviewTokens, readPreviewExpiry } from '../../sites/pre
 import type { ServedSite, ServedVersion, VersionReference } from '../../store/queries/serving.ts'
 import { type ChangeEffects, NO_EFFECTS } from '../../store/store.ts'
 import type { Suspension } from '../../store/tables/accounts.ts'
+import type { Site } from '../../store/tables/sites.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { reloadTag } from '../live-reload.ts'
 import type { LocalizedPage } from '../respond/pages/error-pages.ts'
@@ -32,22 +33,17 @@ export interface Redirect {
   isSameName: boolean
 }
 
-export interface ResolvedSite {
+export interface ResolvedSite extends Pick<Site, 'slug' | 'visitsKey' | 'passwordHash' | 'reviewKey'> {
   kind: 'site'
-  slug: string
   isAnonymous: boolean
-  visitsKey: string
   /** Milliseconds since 1970. The store may not record the expiry yet. */
   expiresAt: number | null
-  passwordHash: string | null
   /** For the password form; null for a site without a password. */
   title: string | null
   preview: boolean
   /** Of a preview, and of a preview link of the owner: when it ends. */
   previewUntil?: number | undefined
   liveReload?: string | undefined
-  /** Of a live site; see `sites.reviewKey`. */
-  reviewKey: string | null
   /** At the host of a review grant: with the script of the review in its documents. */
   framed?: RouteTable | undefined
   /** Undefined without a live or the requested version. */
