@@ -11,7 +11,6 @@ import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
 import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
 import { type Config, ConfigError } from './config/settings.ts'
-import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
 import type { Sweep } from './jobs/jobs.ts'
 import { DEADLINES, type Deadlines } from './lib/deadlines.ts'
@@ -60,23 +59,9 @@ export interface StartOptions {
   deadlines?: Readonly<Deadlines>
 }
 
-export interface Database {
-  secret: Secrets
-  telemetry: Telemetry
-  incidents: Incidents
-  folder: DataFolder
-  store: Store
-  reserve: DiskReserve
-  ballast: Ballast
-}
+export type Database = Awaited<ReturnType<typeof openAnyDatabase>>
 
-export interface Backends extends Database {
-  blobs: Blobs
-  mail: Mail
-  dns: Dns
-  secretBox: SecretBox
-  certificates: CertificateManager | undefined
-}
+export type Backends = Awaited<ReturnType<typeof openBackends>>
 
 export function openSharedDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
   const { log, signal } = startOptions
@@ -109,7 +94,7 @@ async function assertMoved({ read }: Store): Promise<void> {
 }
 
 /** Also opens one that has only a part of the data of a service. */
-export async function openAnyDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
+export async function openAnyDatabase(config: Config, startOptions: StartOptions) {
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret, startOptions))
   const { secretPrevious } = config
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
@@ -119,7 +104,7 @@ export async function openAnyDatabase(config: Config, startOptions: StartOptions
   const ballast = new Ballast({ folder: config.data, reserve, log: startOptions.log })
   const parts = { ...startOptions, metrics, incidents, ballast }
   const open = startOptions.openStore ?? (() => openStore(config, folder, parts))
-  const telemetry = { metrics, tracer: startOptions.tracer }
+  const telemetry: Telemetry = { metrics, tracer: startOptions.tracer }
   const store = observeStore(await open(), telemetry)
   return { secret, telemetry, incidents, folder, store, reserve, ballast }
 }
@@ -152,7 +137,7 @@ export async function openBackends(
   baseUrl: string,
   startOptions: StartOptions,
   opened?: Database,
-): Promise<Backends> {
+) {
   const { log, version, showCode = () => {}, deadlines = DEADLINES } = startOptions
   const database = opened ?? (await openDatabase(config, startOptions))
   const { store, secret, telemetry, ballast } = database
@@ -168,13 +153,8 @@ export async function openBackends(
   return { ...database, blobs, mail, dns, secretBox, certificates }
 }
 
-interface MailParts {
-  log: Log
-  showCode: ShowCode
-  clock: () => number
-  deadlines?: Readonly<Deadlines>
-  ballast?: Ballast
-}
+type MailParts = Pick<StartOptions, 'log' | 'deadlines'> &
+  Required<Pick<StartOptions, 'showCode' | 'clock'>> & { ballast?: Ballast }
 
 export function openMail(
   { smtpUrl: url, mailFrom: from, data }: Config,
@@ -270,11 +250,8 @@ async function openCertificates(
   return new CertificateManager({ ...parts, acme, directory, hook, own, sites })
 }
 
-interface CheckServiceOptions {
-  log: Log
+interface CheckServiceOptions extends Required<Pick<StartOptions, 'log' | 'version' | 'deadlines'>> {
   machines: number
-  version: string
-  deadlines: Readonly<Deadlines>
   /** Sends an email and says so; undefined unless it is wanted. */
   sendMail?: (() => Promise<string>) | undefined
 }

@@ -4,10 +4,7 @@ import { shareSuccess } from '../lib/share-result.ts'
 import type { Store } from '../store/store.ts'
 import { BLOCKS_CHANGED, type Block } from '../store/tables/moderation.ts'
 
-interface Lists {
-  networks: NetworkSet
-  hashes: ReadonlySet<string>
-}
+type Lists = ReturnType<typeof toLists>
 
 /** Read at first use and after each change. A visit reads the blocks of its files: a node may not be notified yet. */
 export class Blocklist {
@@ -44,7 +41,7 @@ export class Blocklist {
   }
 }
 
-function toLists(blocks: readonly Block[]): Lists {
+function toLists(blocks: readonly Block[]) {
   const networks = blocks.filter(({ kind }) => kind === 'network').map(({ value }) => parseNetwork(value)!)
   const hashes = blocks.filter(({ kind }) => kind === 'hash').map(({ value }) => value)
   return { networks: new NetworkSet(networks), hashes: new Set(hashes) }

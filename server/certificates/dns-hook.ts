@@ -1,4 +1,4 @@
-import { describeFailure, runHook } from '../lib/hook-process.ts'
+import { describeFailure, type HookProcessOptions, runHook } from '../lib/hook-process.ts'
 import type { Log } from '../lib/log.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 
@@ -13,16 +13,8 @@ export interface DnsHook {
   cleanup(name: string, value: string): Promise<void>
 }
 
-interface DnsHookOptions {
-  program: string
-  /** The whole environment: the service's own holds secrets. */
-  environment: Readonly<Record<string, string>>
-  log: Log
-  /** Afterwards a running program is sent SIGTERM. */
-  timeoutMs?: number
-  /** From SIGTERM until the program is killed. */
-  killDelayMs?: number
-}
+type DnsHookOptions = Pick<HookProcessOptions, 'program' | 'environment'> &
+  Partial<Pick<HookProcessOptions, 'timeoutMs' | 'killDelayMs'>> & { log: Log }
 
 const TIMEOUT_MS = 120_000
 const MAX_QUEUED_CALLS = 100

@@ -1,12 +1,9 @@
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import type { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import type { Connections } from '../../packages/http-server/clients/connections.ts'
-import type { HttpHandler } from '../../packages/http-server/http-handler.ts'
-import { Http2Server } from '../../packages/http-server/http2/http2-server.ts'
+import { type Http2Options, Http2Server } from '../../packages/http-server/http2/http2-server.ts'
 import type { Listener } from '../../packages/http-server/listener.ts'
-import type { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import type { ProxyProtocol } from '../../packages/http-server/proxy-protocol.ts'
 import { readIntoSharedBuffer } from '../../packages/http-server/shared-buffer-read.ts'
 import { CertificateFiles, type Validity } from '../../packages/http-server/tls/certificate-files.ts'
@@ -33,11 +30,8 @@ export interface HttpsOptions extends Pick<Parts, 'config' | 'baseUrl' | 'store'
   secretBox: SecretBox
 }
 
-interface ServeOptions {
-  handler: HttpHandler
+interface ServeOptions extends Pick<Http2Options, 'handler' | 'budget' | 'clientMemory'> {
   listener: Listener
-  budget: MemoryBudget
-  clientMemory: ClientMemory
 }
 
 export class Https

@@ -26,17 +26,14 @@ export interface ReencryptOptions extends Pick<Parts, 'store' | 'clock'> {
   discardsLostKeys?: boolean | undefined
 }
 
-export interface ReencryptedKeys {
-  encrypted: number
-  discarded: number
-}
+export type ReencryptedKeys = Awaited<ReturnType<typeof reencryptKeys>>
 
 /**
  * Uses the current secret where another accepted one encrypted the key. UndecryptableError for a key that none of them
  * decrypts, unless those are discarded: then the CA gets a new account, and the certificate is due. Keys of session
  * tickets end within two days.
  */
-export async function reencryptKeys(options: ReencryptOptions): Promise<ReencryptedKeys> {
+export async function reencryptKeys(options: ReencryptOptions) {
   const replaced: Replacement[] = []
   const { read } = options.store
   for (const directory of await read.acme.directories())

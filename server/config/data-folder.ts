@@ -5,13 +5,7 @@ import { makeFolder } from '../../packages/files/make-folder.ts'
 import { findSecretProblem } from '../lib/tokens.ts'
 import { ConfigError } from './settings.ts'
 
-export interface DataFolder {
-  database: string
-  blobs: string
-  cache: string
-  spool: string
-  secret: string
-}
+export type DataFolder = ReturnType<typeof prepareDataFolder>
 
 const DATABASE = 'slipway.db'
 
@@ -25,7 +19,7 @@ const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs'
  * Creates the folder. Safe when two processes do it concurrently. Commands do not replace a secret that is missing: that
  * of the service may be in settings that they were started without.
  */
-export function prepareDataFolder(folder: string, given: string, { createsSecret = false } = {}): DataFolder {
+export function prepareDataFolder(folder: string, given: string, { createsSecret = false } = {}) {
   const spool = join(folder, 'spool')
   makeFolder(spool, 0o700)
   for (const path of [folder, ...PRIVATE.map((name) => join(folder, name))]) restrictAccess(path)

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-interface HookProcessOptions {
+export interface HookProcessOptions {
   program: string
   args?: readonly string[]
   /** All of its environment: the service's own holds secrets. */

@@ -6,6 +6,7 @@ import { MINUTE_MS, toIso } from '../lib/time.ts'
 import { constantTimeEqual, decodeTime, encodeBits, encodeTime, type Secrets, Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
+import type { Site } from '../store/tables/sites.ts'
 import { requireFinalized, requireVersion } from './version.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS
@@ -19,11 +20,8 @@ const KINDS = {
   review: { prefix: 'y', purpose: 'review grants' },
 }
 
-interface PreviewClaims {
-  slug: string
-  /** All end when the password changes, or the key, such as when a collaborator loses access. */
-  passwordHash: string | null
-  reviewKey: string | null
+/** All links end when the password changes, or the key, such as when a collaborator loses access. */
+interface PreviewClaims extends Pick<Site, 'slug' | 'passwordHash' | 'reviewKey'> {
   versionId: string
 }
 

@@ -57,10 +57,7 @@ const LOGO_HEADERS = [
   ...['Cross-Origin-Resource-Policy', 'cross-origin'],
 ]
 
-interface Builds {
-  built: ReadonlyMap<string, Buffer>
-  reference: ReadonlyMap<string, Buffer>
-}
+type Builds = Awaited<ReturnType<typeof readBuilds>>
 
 /**
  * The dashboard and the API reference as they were built, served by the edge's responder from memory. Read
@@ -110,7 +107,7 @@ export class BuiltSite extends Component<BuiltSiteOptions> {
   }
 }
 
-async function readBuilds(): Promise<Builds> {
+async function readBuilds() {
   const [built, reference] = await Promise.all([readBuilt(DASHBOARD_FOLDER), readBuilt(REFERENCE_FOLDER)])
   return { built, reference }
 }
