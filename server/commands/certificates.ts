@@ -1,11 +1,35 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { ApiError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
+import { dataAction, runAction } from './actions.ts'
 import type { Command, CommandContext } from './command.ts'
 
+const renew = dataAction(
+  'certificates renew',
+  { operands: ['a name of the list or all'] },
+  async ({ store, clock }, { value }) => {
+    const listed = await store.read.certificates.requested()
+    const names = listed
+      .filter(({ name, notAfter }) => (value === 'all' ? notAfter !== null : name === value))
+      .map(({ name }) => name)
+    if (names.length === 0 && value !== 'all')
+      throw new ApiError('NOT_FOUND', `The service requests no certificate for ${value}.`)
+    // The next order names no predecessor: another CA may have issued it.
+    const due = { dueAt: clock(), renewAt: clock(), hasRenewalInfo: false, failures: 0 }
+    for (const name of names)
+      await store.write('relaxed', { host: name }, (tx) => tx.certificates.update(name, due))
+    return [{ names }, `Due now: ${names.length}. The service orders them within the limits of the CA.`]
+  },
+)
+
 export const certificates: Command = {
-  usage: [['certificates', 'list the certificates with expiry, next check and last error']],
-  run: listCertificates,
+  usage: [
+    ['certificates', 'list the certificates with expiry, next check and last error'],
+    ['certificates renew NAME|all', 'order a certificate now, or replace all that were issued'],
+  ],
+  run: (context, args) =>
+    args.length === 0 ? listCertificates(context) : runAction('certificates', { renew })(context, args),
 }
 
 async function listCertificates(context: CommandContext): Promise<number> {

@@ -152,6 +152,16 @@ describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chrom
     }
   })
 
+  test('gets another certificate as soon as the operator asks for it', async () => {
+    const read = async () => (await owner.client.checkDomain('www.example.test')).certificate.issuedAt
+    const before = await read()
+    api.pass(SECOND_MS)
+    const { code, lines } = await runProgram(['certificates', 'renew', 'www.example.test'], api.settings)
+    assert.deepEqual([code, lines], [0, ['Due now: 1. The service orders them within the limits of the CA.']])
+    await until('www.example.test', ({ certificate }) => certificate.issuedAt !== before)
+    assert.equal((await curl(`https://www.example.test:${ports.https}/deep/page`)).body, 'a page')
+  })
+
   test('is not served once it is removed', async () => {
     await owner.client.removeDomain('www.example.test')
     await assert.rejects(curl(`https://www.example.test:${ports.https}/`))

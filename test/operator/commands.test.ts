@@ -90,7 +90,8 @@ const COMPLETE = [
   ...['site list', 'site show a', 'site suspend a --reason x', 'site resume a', 'site delete a --reason x'],
   ...['domain release a.test --reason x', 'block network add 192.0.2.1 --reason x'],
   ...['block hash add x --reason x', 'block network remove x', 'block hash list'],
-  ...['banner set x', 'banner show', 'invite a@b.test', 'certificates', 'settings', 'settings share'],
+  ...['banner set x', 'banner show', 'invite a@b.test', 'certificates', 'certificates renew all'],
+  ...['settings', 'settings share'],
   ...['nodes', 'move --to-data x', 'mail preview code', 'mail test a@b.test', 'backup x', 'backup list x'],
   ...['backup verify x', 'restore x --to-data y', 'check'],
 ]
@@ -202,6 +203,7 @@ test('a command with other settings than the service that ran last changes nothi
     [sweep, withoutSecret, `${join(data, 'secret')} is missing.`],
     [sweep, other, 'The service has other values of SLIPWAY_SECRET.'],
     [['certificates'], withoutBaseUrl, 'The service has other values of SLIPWAY_BASE_URL.'],
+    [['certificates', 'renew', 'a.test'], settings, 'The service requests no certificate for a.test.'],
     [['certificates'], withoutVersions, ''],
     [backup, withoutSecret, `${join(data, 'secret')} is missing.`],
     [backup, other, 'The service has other values of SLIPWAY_SECRET.'],
