@@ -15,8 +15,8 @@ import { nodeSettings } from './node-settings.ts'
 
 const MAX_CONNECTIONS = 20
 
-/** How long requests of an impatient node wait for a connection. */
-const ACQUIRE_MS = 300
+/** How long requests of an impatient node wait for a connection: longer than the server takes to refuse one under load. */
+const ACQUIRE_MS = 3000
 
 const TOO_MANY = '53300'
 
