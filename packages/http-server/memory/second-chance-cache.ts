@@ -1,6 +1,9 @@
 /** Measured, beside a value's own bytes: its key, its place in the map and the objects around it. */
 const ENTRY_OVERHEAD_BYTES = 400
 
+/** Used entries that are spared for one new value: to inspect all of them would hold the event loop. */
+const MAX_SPARED_ENTRIES = 200
+
 /** A cache entry. A caller may keep it instead of looking it up again, and must then set `used`. */
 export interface CacheEntry<V> {
   /** Undefined after eviction, so that a kept entry does not hold the value. */
@@ -14,7 +17,8 @@ export interface CacheEntry<V> {
 
 interface BudgetedCache {
   readonly usedBytes: number
-  evict(): void
+  /** Evicts one entry, and spares at most `maxSpared` before it. Returns how many it may still have spared. */
+  evict(maxSpared: number): number
 }
 
 /** A budget in bytes that several caches share; when it is used up, the largest cache evicts. */
@@ -35,17 +39,21 @@ export class MemoryBudget {
   }
 
   makeRoom(bytes: number): void {
+    let maxSpared = MAX_SPARED_ENTRIES
     while (this.usedBytes + bytes > this.limit) {
-      this.#caches.reduce((most, cache) => (cache.usedBytes > most.usedBytes ? cache : most)).evict()
+      const largest = this.#caches.reduce((most, cache) => (cache.usedBytes > most.usedBytes ? cache : most))
+      maxSpared = largest.evict(maxSpared)
     }
   }
 }
 
-/** Evicts within the budget; an entry that was used since its last inspection is spared once. */
+/** Evicts within the budget; an entry that was used since its last inspection is spared once, if few others were. */
 export class SecondChanceCache<V, K = string> {
   readonly #budget: MemoryBudget
   readonly #onEvict: ((value: V) => void) | undefined
   readonly #entries = new Map<K, CacheEntry<V>>()
+  /** Is always at the oldest entry. A new iterator would pass over all that were removed before it. */
+  #oldest = this.#entries.entries()
   #usedBytes = 0
 
   constructor(budget: MemoryBudget, onEvict?: (value: V) => void) {
@@ -119,12 +127,23 @@ export class SecondChanceCache<V, K = string> {
     if (value !== undefined) this.#onEvict?.(value)
   }
 
-  evict(): void {
-    for (const [key, entry] of this.#entries) {
-      if (!entry.used) return void this.delete(key)
+  evict(maxSpared: number): number {
+    for (let left = maxSpared; ; left--) {
+      const [key, entry] = this.#takeOldest()
+      if (!entry.used || left === 0) {
+        this.delete(key)
+        return left
+      }
       entry.used = false
       this.#entries.delete(key)
       this.#entries.set(key, entry)
     }
+  }
+
+  #takeOldest(): [K, CacheEntry<V>] {
+    const next = this.#oldest.next()
+    if (!next.done) return next.value
+    this.#oldest = this.#entries.entries()
+    return this.#oldest.next().value!
   }
 }
