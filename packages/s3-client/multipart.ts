@@ -1,5 +1,4 @@
 import type { S3Client } from './client.ts'
-import { S3Error } from './errors.ts'
 import { childText } from './xml.ts'
 
 /** Each of at least 5 MiB, apart from the last. */
@@ -38,16 +37,16 @@ export class MultipartUpload {
     const parts = this.#tags.map(
       (tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`,
     )
-    const completed = await this.#client.send({
+    await this.#client.send({
       kind: 'multipart_end',
       method: 'POST',
       object: this.#object,
       continues: true,
       query: { uploadId: this.#uploadId },
       body: [Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)],
+      // An error may follow the status 200, after which the request is to be sent again.
+      verify: (body) => body.includes('<CompleteMultipartUploadResult'),
     })
-    // An error may follow the status 200.
-    if (!completed.body.includes('<CompleteMultipartUploadResult')) throw new S3Error(503, completed.body)
   }
 
   /** Discards the parts; a failure is ignored. */

@@ -60,6 +60,7 @@ const CASES: [what: string, work: (client: S3Client) => Promise<unknown>, typeof
   ['an upload in parts without an id', multipart, BROKEN, [200, '<InitiateMultipartUploadResult/>']],
   ['an error with status 200 for the begin of an upload in parts', multipart, BROKEN, [200, ERROR]],
   ['an error with status 200 for the end of an upload in parts', multipart, BROKEN, BEGUN, PUT, [200, ERROR]],
+  ['the end of an upload in parts after an error with status 200', multipart, DONE, BEGUN, PUT, [200, ERROR], [200, '<CompleteMultipartUploadResult/>']],
   ['an empty body for the end of an upload in parts', multipart, BROKEN, BEGUN, PUT, [200]],
 ]
 
