@@ -3,12 +3,14 @@ import { describe, test } from 'node:test'
 import pg from 'pg'
 import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import { ApiError } from '../../server/lib/errors.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { waitForDatabase } from '../../server/operations/fleet/wait-for-database.ts'
 import { ChangeFeed } from '../../server/store/postgres/change-feed.ts'
 import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import { lockKey } from '../../server/store/postgres/writer.ts'
 import type { ChangeSet } from '../../server/store/store.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
@@ -23,6 +25,8 @@ import { PostgresTestDatabases } from './test-database.ts'
 const MAX_CHANGES_PER_POLL = 10_000
 
 const WAITS_FOR_A_ROW = `select from pg_locks where not granted and locktype = 'transactionid'`
+const WAITS_FOR_A_LOCK = `select from pg_locks where not granted and locktype = 'advisory'
+  and database = (select oid from pg_database where datname = current_database())`
 
 /** A feed without a store, which polls only when the test says so. */
 function openFeed(url: string) {
@@ -300,6 +304,35 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     } finally {
       held.resolve()
       await first
+    }
+  })
+
+  test('another default isolation of a role changes nothing: what waited sees what was committed before, and is not repeated', async () => {
+    await using database = await databases.next()
+    const url = database.address
+    const name = new URL(url).pathname.slice(1)
+    await run(url, `alter database "${name}" set default_transaction_isolation = 'repeatable read'`)
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      const metrics = new Metrics()
+      await using store = await postgresStore({ url, timeouts: PATIENT_TIMEOUTS, metrics })
+      const count = () => store.execute('relaxed', ({ counters }) => counters.add('caller', 0))
+      await count()
+      await client.query('begin; update counters set requests = 2')
+      const third = count()
+      await waitFor(async () => (await run(url, WAITS_FOR_A_ROW)).rowCount === 1)
+      await client.query(`commit; begin; select pg_advisory_xact_lock(${lockKey('site', 'a-site')})`)
+      assert.equal(await third, 3)
+      const found = store.write('relaxed', { site: 'a-site' }, (tx) => tx.sites.find('a-site'))
+      await waitFor(async () => (await run(url, WAITS_FOR_A_LOCK)).rowCount === 1)
+      await client.query(`insert into sites (slug, is_finalized, created_at, updated_at, visits_key)
+        values ('a-site', 0, 0, 0, 'a-site'); commit`)
+      assert.equal((await found)?.slug, 'a-site')
+      assert.equal(metrics.counter('slipway_store_repeated_writes_total').value, 0)
+    } finally {
+      await client.end()
+      await run(url, `alter database "${name}" reset default_transaction_isolation`)
     }
   })
 })

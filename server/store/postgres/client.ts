@@ -82,8 +82,10 @@ export class PostgresClient implements Connection, Disposable {
   async connectToPrimary(timeoutMs: number, minVersion: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs
     await this.#within(timeoutMs, this.#client.connect())
+    // With another default of the role, single statements could fail for others at the same time.
     const text = `select pg_is_in_recovery() as standby, pg_backend_pid() as pid,
-      current_setting('server_version') as version, current_setting('server_version_num')::int as number`
+      current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+      set_config('default_transaction_isolation', 'read committed', false)`
     const { rows } = await this.query<{ standby: boolean; pid: number; version: string; number: number }>(
       { text },
       deadline - performance.now(),

@@ -109,8 +109,8 @@ async function applyStep(tx: Kysely<Schema>, step: Migration, pool: PrimaryPool)
   return step.name
 }
 
-const BEGIN = `begin; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
-  set local lock_timeout = ${LOCK_TIMEOUT_MS}`
+const BEGIN = `begin isolation level read committed; set local statement_timeout = 0;
+  set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${LOCK_TIMEOUT_MS}`
 
 /** A waiting lock would keep a snapshot, and the concurrent build of an index waits for all older snapshots. */
 async function tryLock(connection: Connection, key: bigint): Promise<boolean> {

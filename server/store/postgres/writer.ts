@@ -251,7 +251,7 @@ function beginMessage(
   isShort: boolean,
 ): Begin {
   const text = [
-    'begin',
+    'begin isolation level read committed',
     `set local synchronous_commit = ${commit}`,
     `set local statement_timeout = ${statement}`,
     `set local lock_timeout = ${isShort ? Math.min(SHORT_LOCK_MS, lock) : lock}`,
