@@ -3,7 +3,7 @@ import { releaseHolding } from '../accounts/quotas.ts'
 import { shouldPrecompress } from '../blobs/encoding.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
-import { HOUR_MS } from '../lib/time.ts'
+import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Durability, Store, WriteTransaction } from '../store/store.ts'
@@ -64,8 +64,8 @@ export function isEncodable(
 
 /**
  * Moves the site's one pointer. Metadata of the publish is applied when its version goes live for the first time.
- * Encodings may be missing, because the metadata has
- * changed since they were made. `change` is stored with the version. Returns the site as it is then.
+ * Encodings may be missing, because the metadata has changed since they were made. `change` is stored with the version.
+ * Returns the site as it is then.
  */
 export async function activateVersion(
   tx: WriteTransaction,
@@ -75,12 +75,14 @@ export async function activateVersion(
 ): Promise<Site> {
   const { now, change = {}, previousVersionId = site.liveVersionId } = options
   const first = version.publishedAt === null
+  const changedAt = site.liveSince === null ? 0 : Math.max(site.liveSince, site.updatedAt)
   const activated = {
     ...(first ? metadataChange(version.metadata, now) : {}),
     isFinalized: true,
     liveVersionId: version.id,
     previousVersionId,
-    liveSince: now,
+    // `Last-Modified` has whole seconds (RFC 9110, 8.8.2): the one of what visitors saw until then is another one.
+    liveSince: Math.max(now, SECOND_MS * Math.floor(changedAt / SECOND_MS + 1)),
     updatedAt: now,
   }
   await tx.sites.update(site.slug, activated)

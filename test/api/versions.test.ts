@@ -4,7 +4,7 @@ import type { Published } from '../../client/sdk/slipway.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, startApi, toTarget } from './api.ts'
-import { readRemaining } from './api-response.ts'
+import { type ApiResponse, readRemaining } from './api-response.ts'
 import { make } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { type Contents, sha256, toFiles } from './content.ts'
@@ -49,6 +49,19 @@ test('the versions of a site are listed newest first, with their details and pre
   const other = await siteWith(1)
   const elsewhere = await api.visit(versions[0]!.previewUrl.replace(slug, other.slug))
   assert.equal(elsewhere.status, 404, 'a version is shown at hosts of its own site only')
+})
+
+test('versions that go live within a second have different dates, so that no client takes one for another', async () => {
+  const { slug, siteUrl, ids } = await siteWith(1)
+  const since = ({ headers }: ApiResponse) => ({ 'if-modified-since': headers['last-modified']! })
+  const first = await api.visit(siteUrl)
+  assert.equal((await api.visit(siteUrl, '/', since(first))).status, 304)
+  await api.publish(owner.client, { 'index.html': 'another' }, { slug })
+  const second = await api.visit(siteUrl, '/', since(first))
+  assert.deepEqual([second.status, second.text], [200, 'another'])
+  await owner.client.restore(slug, ids[0]!)
+  const third = await api.visit(siteUrl, '/', since(second))
+  assert.deepEqual([third.status, third.text], [200, '0'])
 })
 
 describe('restoring', () => {

@@ -788,6 +788,7 @@ const ROWS: readonly Row[] = [
   ['reads the live version for each preview of a cached site', 'server/edge/resolve/site-resolver.ts', 'SiteResolver.#loadPreview', 'withLive: !isCached', 'withLive: true', EDGE_CACHE],
   ['serves former files of a version that its owner has deleted', 'server/sites/version-history.ts', 'Versions.remove', 'await forgetFormerFiles(tx, site, versionId, now)', '', 'test/api/versions.test.ts'],
   ['deletes former files with their versions', 'server/sites/version.ts', 'activateVersion', 'await recordFormerFiles(tx, site, replacement, now)', '', 'test/edge/previous-version.test.ts'],
+  ['confirms another version to a client that revalidates by date', 'server/sites/version.ts', 'activateVersion', 'Math.max(now, SECOND_MS * Math.floor(changedAt / SECOND_MS + 1))', 'now', 'test/api/versions.test.ts'],
   ['reads former files after their hour', 'server/store/queries/serving.ts', 'joinFormer', 'and ${sql.ref(`${name}.preview_until`)} > ${now} and', 'and', EDGE_CACHE],
   ['serves no former files of previews', 'server/publish/finalize.ts', 'Finalizer.#commit', 'await recordFormerFiles(tx, site, replacement, now)', '', PREVIEWS],
   ['keeps former files of a deleted preview for the next one of its name', 'server/sites/preview.ts', 'removeReview', 'await forgetFormerOfPreview(tx, site, subject.previewName, now)', '', PREVIEWS],
