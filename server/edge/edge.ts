@@ -203,10 +203,9 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
 
   /** Reads the site again: this process has not been notified yet of a change in another one. */
   async #reload(request: HttpRequest): Promise<EdgeResult> {
-    const host = this.#hosts.read(request.host)
-    const resolution = await this.#siteResolver.resolve(host, request.isSecure, request)
+    const resolution = await this.#resolve(request)
     if (resolution.kind === 'site') this.#siteResolver.invalidate([resolution.slug])
-    return this.#serve(host, request)
+    return this.#serve(this.#hosts.read(request.host), request)
   }
 
   #showInReview({ table, framed }: ResolvedSite, request: HttpRequest, now: number): EdgeResult {
@@ -315,7 +314,7 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
       return uncounted(this.#pages.versionNotFound.for(request.headers))
     if (site.framed !== undefined) return this.#showInReview(site, request, now)
     if (site.liveReload !== undefined) {
-      const reply = this.#respondToReload(host, site, request)
+      const reply = this.#respondToReload(site, request)
       if (reply !== undefined) return reply
     }
     const notice = site.isAnonymous ? this.#notice?.show(request) : undefined
@@ -325,12 +324,11 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
   }
 
   #respondToReload(
-    host: Host,
     { slug }: ResolvedSite,
     request: HttpRequest,
   ): EdgeResult | Promise<EdgeResult> | undefined {
     const found = this.#liveReload.respond(request, slug, async () => {
-      const now = await this.#siteResolver.resolve(host, request.isSecure, request)
+      const now = await this.#resolve(request)
       return now.kind === 'site' ? now.liveReload : undefined
     })
     return found instanceof Promise ? found.then(uncounted) : found && uncounted(found)

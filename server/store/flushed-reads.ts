@@ -103,7 +103,6 @@ export class FlushedReads {
     }
   }
 
-  /** Of the state that is shown. */
   get shownVersion(): unknown {
     return this.#shownVersion
   }

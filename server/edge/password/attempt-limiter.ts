@@ -30,7 +30,6 @@ export interface Attempt {
 export class AttemptLimiter extends Component<Pick<EdgeOptions, 'store' | 'clock' | 'secret'>> {
   readonly #networks = new Signer(this.parts.secret, 'networks of password attempts')
 
-  /** Permission to try, or the time to wait. */
   async begin(address: string, visitsKey: string): Promise<Attempt | { retryAfterSeconds: number }> {
     const now = this.parts.clock()
     // The store keeps no addresses.
