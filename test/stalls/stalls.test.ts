@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { TYPE } from '../../packages/http-server/http2/frame.ts'
 import { OPERATIONS } from '../../protocol/api/operations.schema.ts'
 import type { OperationId } from '../../protocol/api/paths.ts'
@@ -198,6 +199,18 @@ test('visitors of further languages add no stall to a list of 1,000 files of lon
     )
     assert.equal(new Set([first, ...others]).size, 10)
   })
+})
+
+test('responses that grow while 20,000 networks use up the memory hold the event loop for no more than 50 ms', async () => {
+  const memory = new ClientMemory({ totalBytes: 20_000 * 10_000, perNetworkBytes: 2 ** 20 })
+  const held = Array.from({ length: 20_000 }, (_, number) =>
+    memory.reserve(`10.${number >> 8}.${number & 255}.1`, () => undefined),
+  )
+  for (const response of held) response.require(10_000)
+  await assertNoStall(async () => {
+    for (const response of held.slice(0, 4000)) response.require(20_000)
+  })
+  assert.equal(memory.heldBytes, 20_000 * 10_000)
 })
 
 test('a typed password of marks holds the event loop for no more than 50 ms', async () => {

@@ -23,6 +23,8 @@ export class ClientMemory {
   readonly #perNetworkBytes: number
   readonly #holders = new Map<string, Holder>()
   #heldBytes = 0
+  /** No network with evictable bytes has more. Without it, each refusal would look at all of them. */
+  #mostBytes = 0
   evicted = 0
 
   constructor({ totalBytes, perNetworkBytes }: ClientMemoryOptions) {
@@ -58,6 +60,7 @@ export class ClientMemory {
     else this.#holders.delete(key)
     if (reservation.bytes + bytes === 0) holder.evictable.delete(reservation)
     else if (reservation.isEvictable) holder.evictable.add(reservation)
+    if (holder.evictable.size > 0) this.#mostBytes = Math.max(this.#mostBytes, holder.bytes)
     return true
   }
 
@@ -83,13 +86,16 @@ export class ClientMemory {
   /** The network with the most evictable bytes, if it holds more than the requesting one would. */
   #largestHolder(key: string, bytes: number): Holder | undefined {
     const asking = this.#holders.get(key)
+    const wanted = (asking?.bytes ?? 0) + bytes
+    if (this.#mostBytes <= wanted) return asking
     let largest = asking
-    let most = (asking?.bytes ?? 0) + bytes
+    let most = 0
     for (const holder of this.#holders.values()) {
       if (holder.bytes <= most || holder.evictable.size === 0) continue
-      largest = holder
       most = holder.bytes
+      if (most > wanted) largest = holder
     }
+    this.#mostBytes = most
     return largest
   }
 }
