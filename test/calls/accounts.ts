@@ -31,5 +31,5 @@ export const ACCOUNT_CALLS = {
   addDomain: { route: 'POST /api/v1/domains', access: 'manage account', right: 'manage', writes: true, prepare: async (f) => f.aboutSite((siteSlug) => ({ domain: f.domain(), siteSlug })), errors: [['VALIDATION_ERROR', { json: { domain: 'com', siteSlug: 'a' } }]] },
   checkDomain: { route: 'GET /api/v1/domains/{domain}', access: 'read account', right: 'own', writes: false, prepare: async (f) => ({ path: await f.pendingDomain() }) },
   followDomain: { route: 'GET /api/v1/domains/{domain}/events', access: 'read account', right: 'own', writes: false, prepare: async (f) => ({ path: await f.pendingDomain(), isStream: true }) },
-  removeDomain: { route: 'DELETE /api/v1/domains/{domain}', access: 'manage account', right: 'own', writes: true, prepare: async (f) => ({ path: await f.pendingDomain() }) },
+  removeDomain: { route: 'DELETE /api/v1/domains/{domain}', access: 'manage account', right: 'own', writes: true, prepare: async (f) => ({ path: await f.activeDomain() }) },
 } satisfies Record<string, Call>

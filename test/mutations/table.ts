@@ -1122,6 +1122,7 @@ const ROWS: readonly Row[] = [
   ['redirects a domain of a restored site to one that another site has since', 'server/domains/status.ts', 'restoreSiteDomains', 'primary && primary.slug === slug ? primary.domain : null', 'primary ? primary.domain : null', TRASH],
   ['does not restore a site whose domain another one has since', 'server/domains/status.ts', 'restoreSiteDomains', 'if (await tx.domains.find(accountId, name.domain)) continue', '', TRASH],
   ['creates an account again with a code from before its deletion', 'server/jobs/account-deletion.ts', 'AccountDeletion.deleteAccount', 'await tx.signIns.removeAddress(account.email)', '', 'test/api/account-deletion.test.ts'],
+  ['removes an active domain of another account', 'server/domains/domain.ts', 'DomainService.remove', 'await tx.domains.find(account.id, domain)', '(await tx.domains.find(account.id, domain)) ?? (await tx.domains.active(domain))', CALLS],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 
