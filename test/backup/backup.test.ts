@@ -15,7 +15,7 @@ import {
   type BackupOptions,
   backUp as makeBackup,
 } from '../../server/operations/backup/backup.ts'
-import { toContentName } from '../../server/operations/backup/file-list.ts'
+import { FileListWriter, parseFileList, toContentName } from '../../server/operations/backup/file-list.ts'
 import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
 import { prune } from '../../server/operations/backup/prune.ts'
 import { partOfDay, verify } from '../../server/operations/backup/verify.ts'
@@ -565,6 +565,27 @@ describe('a backup', () => {
     const recorded = (await operator.store.read.sweepRuns.list()).find(({ name }) => name === 'backup')
     assert.equal(recorded!.error, 'lost or damaged files of a backup: 1', 'an alert tells the operator')
     await writeFile(join(data, 'blobs', object.slice(0, 2), object), 'text 0')
+  })
+
+  test('has a list of files that is read whole, in whatever pieces it arrives', async () => {
+    const path = join(await newFolder(), 'list')
+    const files = ['a', 'b', 'c'].map((text, size) => ({ hash: sha256(text), size }))
+    {
+      await using list = await FileListWriter.create(path)
+      for (const file of files) await list.add(file)
+      await list.finish()
+    }
+    const bytes = await readFile(path)
+    for (const size of [1, 37, 39, 100]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+        bytes.subarray(at * size, (at + 1) * size),
+      )
+      const found = await Array.fromAsync(parseFileList(Readable.from(pieces)))
+      assert.deepEqual(
+        found.map(({ hash, size }) => ({ hash, size })),
+        files,
+      )
+    }
   })
 
   test('is verified file by file once in as many days as there are parts', async () => {

@@ -1123,6 +1123,9 @@ const ROWS: readonly Row[] = [
   ['does not restore a site whose domain another one has since', 'server/domains/status.ts', 'restoreSiteDomains', 'if (await tx.domains.find(accountId, name.domain)) continue', '', TRASH],
   ['creates an account again with a code from before its deletion', 'server/jobs/account-deletion.ts', 'AccountDeletion.deleteAccount', 'await tx.signIns.removeAddress(account.email)', '', 'test/api/account-deletion.test.ts'],
   ['removes an active domain of another account', 'server/domains/domain.ts', 'DomainService.remove', 'await tx.domains.find(account.id, domain)', '(await tx.domains.find(account.id, domain)) ?? (await tx.domains.active(domain))', CALLS],
+  ['lists the first page of a backup in a bucket only', 'server/operations/backup/s3-target.ts', 'S3Target.list', 'after = page.at(-1)!.name', 'return', 'test/s3/bucket-answers.test.ts'],
+  ['reads two parts of a file of a backup in a bucket only', 'server/operations/backup/s3-target.ts', 'S3Target.#readParts', 'at += part.length', 'at = size', 'test/s3/bucket-answers.test.ts'],
+  ['loses a file of a backup between two pieces of its list', 'server/operations/backup/file-list.ts', 'parseFileList', 'rest = bytes.subarray(at)', 'rest = Buffer.alloc(0)', BACKUP],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 

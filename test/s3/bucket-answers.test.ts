@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { beforeEach, describe, test } from 'node:test'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
+import { S3Target } from '../../server/operations/backup/s3-target.ts'
 import { deterministicBytes, readAll, received, toBody, toLocation } from '../blobs/bytes.ts'
 import { listen } from '../support/listen.ts'
 import { PATIENT } from '../support/patient.ts'
@@ -15,13 +17,16 @@ import { PATIENT } from '../support/patient.ts'
 const LARGE = deterministicBytes('large', 2_500_000)
 
 /** A bucket whose requests have these answers. */
-async function startBucket(answer: RequestListener): Promise<{ blobs: Blobs } & AsyncDisposable> {
+async function startBucket(
+  answer: RequestListener,
+): Promise<{ blobs: Blobs; bucket: ReturnType<typeof parseBucketUrl> } & AsyncDisposable> {
   const server = createServer((request, response) =>
     request.resume().on('end', () => answer(request, response)),
   )
   const port = await listen(server)
+  const bucket = parseBucketUrl(`s3://bucket/?endpoint=http://127.0.0.1:${port}`)
   const blobs = s3Blobs({
-    bucket: parseBucketUrl(`s3://bucket/?endpoint=http://127.0.0.1:${port}`),
+    bucket,
     credentials: async () => ({ accessKeyId: 'KEY', secretAccessKey: 'secret' }),
     clock: Date.now,
     metrics: new Metrics(),
@@ -29,6 +34,7 @@ async function startBucket(answer: RequestListener): Promise<{ blobs: Blobs } & 
   })
   return {
     blobs,
+    bucket,
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()
@@ -99,4 +105,26 @@ test('a full bucket is reported as such', async () => {
       })
     await assert.rejects(bucket.blobs.putTogether([small]), { code: 'INSUFFICIENT_STORAGE' })
   }
+})
+
+test('a backup target has the files of all pages of a list, and all parts of a file', async () => {
+  const names = ['contents/aa/1', 'contents/aa/2', 'contents/bb/3']
+  const bytes = Buffer.alloc(16 * 2 ** 20 + 1, 'a file of three parts')
+  await using server = await startBucket(({ url = '', headers: { range } }, response) => {
+    const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
+    if (start !== undefined) return response.writeHead(206).end(bytes.subarray(+start, +end! + 1))
+    const after = new URL(url, 'http://bucket').searchParams.get('start-after') ?? ''
+    const page = names.filter((name) => name > after).slice(0, 2)
+    const objects = page.map((name) => `<Contents><Key>${name}</Key><Size>1</Size></Contents>`)
+    return response.end(`<ListBucketResult>${objects.join('')}</ListBucketResult>`)
+  })
+  process.env.AWS_ACCESS_KEY_ID ??= 'KEY'
+  process.env.AWS_SECRET_ACCESS_KEY ??= 'secret'
+  const target = new S3Target(server.bucket)
+  assert.deepEqual(
+    (await Array.fromAsync(target.list('contents'))).map(({ name }) => name),
+    names,
+  )
+  const body = await target.read({ name: names[0]!, size: bytes.length })
+  assert.ok((await buffer(body!)).equals(bytes))
 })
