@@ -1126,6 +1126,7 @@ const ROWS: readonly Row[] = [
   ['lists the first page of a backup in a bucket only', 'server/operations/backup/s3-target.ts', 'S3Target.list', 'after = page.at(-1)!.name', 'return', 'test/s3/bucket-answers.test.ts'],
   ['reads two parts of a file of a backup in a bucket only', 'server/operations/backup/s3-target.ts', 'S3Target.#readParts', 'at += part.length', 'at = size', 'test/s3/bucket-answers.test.ts'],
   ['loses a file of a backup between two pieces of its list', 'server/operations/backup/file-list.ts', 'parseFileList', 'rest = bytes.subarray(at)', 'rest = Buffer.alloc(0)', BACKUP],
+  ['sends an email about each network that wrong codes lock out', 'server/accounts/sign-in-code.ts', 'countFailure', 'if ((await tx.counters.add(`lock letters:${toMailbox(email)}`, window)) > 1) return undefined', '', 'test/api/sign-in-attempts.test.ts'],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 
