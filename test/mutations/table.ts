@@ -1127,6 +1127,7 @@ const ROWS: readonly Row[] = [
   ['reads two parts of a file of a backup in a bucket only', 'server/operations/backup/s3-target.ts', 'S3Target.#readParts', 'at += part.length', 'at = size', 'test/s3/bucket-answers.test.ts'],
   ['loses a file of a backup between two pieces of its list', 'server/operations/backup/file-list.ts', 'parseFileList', 'rest = bytes.subarray(at)', 'rest = Buffer.alloc(0)', BACKUP],
   ['sends an email about each network that wrong codes lock out', 'server/accounts/sign-in-code.ts', 'countFailure', 'if ((await tx.counters.add(`lock letters:${toMailbox(email)}`, window)) > 1) return undefined', '', 'test/api/sign-in-attempts.test.ts'],
+  ['keeps all versions of sites without an account', 'server/sites/version-history.ts', 'listKept', 'ids.includes(DEFAULT_PLAN) ? { except: others } : { only: ids }', '{ only: ids }', 'test/operator/sweeps.test.ts'],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 

@@ -105,23 +105,31 @@ for (const [name, rows] of Object.entries(failingDeletions)) {
   })
 }
 
-test('sweeps of all sites continue over thousands of sites', async () => {
+test('sweeps of all sites continue over thousands of sites, with those of no plan', async () => {
   await using folder = await emptyFolder(300 * DAY_MS)
   const { store } = folder
+  const owners = new Map<number, string | null>([
+    [2097, 'of a removed plan'],
+    [2098, null],
+  ])
   await store.write('durable', {}, async (tx) => {
     await tx.rows.insert('accounts', accountRow('ann'))
+    await tx.rows.insert('accounts', accountRow('of a removed plan', { plan: 'removed' }))
     for (let number = 0; number < 2100; number++) {
-      const slug = `site-${number}`
-      await tx.sites.insert(siteRow(slug, { ownerId: 'ann', updatedAt: number, createdAt: number }))
+      const [slug, owner] = [`site-${number}`, owners.get(number)]
+      const ownerId = owner === undefined ? 'ann' : owner
+      await tx.sites.insert(siteRow(slug, { ownerId, updatedAt: number, createdAt: number }))
+      for (let version = 0; number >= 2097 && version < 12; version++) {
+        const times = { publishedAt: version, lastLiveAt: version }
+        const published = versionRow(`v${version} of ${slug}`, slug, times)
+        await tx.rows.insert('versions', { ...published, contentHash: `${version}` })
+      }
     }
-    for (let version = 0; version < 12; version++) {
-      const published = versionRow(`v${version}`, 'site-2099', { publishedAt: version, lastLiveAt: version })
-      await tx.rows.insert('versions', { ...published, contentHash: `${version}` })
-    }
-    await tx.usage.add('account:ann', { bytes: 0, sites: 2100 })
+    await tx.usage.add('account:ann', { bytes: 0, sites: 2098 })
+    await tx.usage.add('account:of a removed plan', { bytes: 0, sites: 1 })
   })
   assert.equal(await folder.sweep('usage'), 0)
-  assert.equal(await folder.sweep('old-versions'), 2)
+  assert.equal(await folder.sweep('old-versions'), 6)
 })
 
 for (const [name, rows, claimTokenHash] of [
