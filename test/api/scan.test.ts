@@ -70,6 +70,14 @@ describe('the program that scans files', () => {
     assert.equal((await scanned.lines()).length, 7)
   })
 
+  test('gets all files of a version that has too many for one run', async () => {
+    await using scanned = await scannedService('cat >> "$given"\n', { FILES: '1001' })
+    const names = Array.from({ length: 1001 }, (_, number) => `${number}.txt`)
+    const contents = Object.fromEntries(names.map((name) => [name, name]))
+    await scanned.api.publish(scanned.owner.client, contents)
+    assert.deepEqual(new Set((await scanned.lines()).map(({ path }) => path)), new Set(names))
+  })
+
   test('gets an accepted file again after 30 days, and not before', async () => {
     await using scanned = await scannedService(ACCEPT)
     const { owner, api } = scanned

@@ -1128,6 +1128,7 @@ const ROWS: readonly Row[] = [
   ['loses a file of a backup between two pieces of its list', 'server/operations/backup/file-list.ts', 'parseFileList', 'rest = bytes.subarray(at)', 'rest = Buffer.alloc(0)', BACKUP],
   ['sends an email about each network that wrong codes lock out', 'server/accounts/sign-in-code.ts', 'countFailure', 'if ((await tx.counters.add(`lock letters:${toMailbox(email)}`, window)) > 1) return undefined', '', 'test/api/sign-in-attempts.test.ts'],
   ['keeps all versions of sites without an account', 'server/sites/version-history.ts', 'listKept', 'ids.includes(DEFAULT_PLAN) ? { except: others } : { only: ids }', '{ only: ids }', 'test/operator/sweeps.test.ts'],
+  ['shows the scanner the first thousand files of a version only', 'server/publish/scan/program-scanner.ts', 'ProgramScanner.scan', 'if (refusal) return refusal', 'return refusal', 'test/api/scan.test.ts'],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 
