@@ -123,14 +123,15 @@ test('?merge=true lays an archive over the live version and keeps its top folder
 
 describe('the response of an update', () => {
   test('does not count files whose names differ in a content hash only', async () => {
-    const before = { 'index.html': '1', 'assets/index-BX3k9a2c.js': '1', 'main.1f2e3d4c.css': '1' }
+    const pages = { 'index.html': '1', 'docs/index.html': '1' }
+    const before = { ...pages, 'assets/index-BX3k9a2c.js': '1', 'main.1f2e3d4c.css': '1' }
     const { slug } = await api.publish(owner.client, before)
-    const later = { 'index.html': '2', 'assets/index-DkE8_1xy.js': '2', 'main.99aa88bb.css': '2' }
+    const later = { ...pages, 'assets/index-DkE8_1xy.js': '2', 'main.99aa88bb.css': '2' }
     const { removal } = await owner.client.update(slug, { files: toManifest(later) })
     assert.equal(removal, undefined)
     const other = { 'index.html': '2', 'assets/index-contents.js': '2', 'main.css': '2' }
     const staged = await owner.client.update(slug, { files: toManifest(other) })
-    assert.deepEqual(staged.removal, { files: 1, liveFiles: 3, index: false })
+    assert.deepEqual(staged.removal, { files: 2, liveFiles: 4, index: false })
   })
 
   const cases: [name: string, contents: Contents, merge: boolean, removal: object | undefined][] = [

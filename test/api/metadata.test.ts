@@ -372,8 +372,9 @@ describe('the title and the icon of a site', () => {
     assert.deepEqual(found, ['T', '/a/i.png'])
   })
 
-  test('are replaced by a title of the site, and follow the live version', async () => {
-    const { slug, versionId } = await api.publish(owner.client, { 'index.html': '<title>Bäcker One</title>' })
+  test('follow the live version; a title of the site replaces that, and a password hides pictures', async () => {
+    const first = { 'index.html': '<title>Bäcker One</title>', 'favicon.ico': 'i' }
+    const { slug, versionId } = await api.publish(owner.client, first)
     await api.publish(owner.client, { 'index.html': '<title>Bäcker Two</title>' }, { slug })
     const titles = async (q: string) => pluck((await owner.client.list({ q })).publishes, 'title')
     assert.deepEqual(await titles('bäcker two'), ['Bäcker Two'])
@@ -381,6 +382,8 @@ describe('the title and the icon of a site', () => {
     assert.deepEqual([await titles('bäcker two'), await titles('bäcker')], [[], ['Bäcker One']])
     const { title, viewer } = await owner.client.setMetadata(slug, { title: 'Own', password: 'secret' })
     assert.deepEqual([title, viewer.title, await titles('bäcker')], ['Own', 'Own', []])
+    const [locked] = (await owner.client.list({ q: slug })).publishes
+    assert.deepEqual([locked!.iconUrl, locked!.imageUrl], [null, null])
     const { slug: copy } = await owner.client.duplicate(slug)
     assert.equal((await owner.client.setMetadata(copy, { title: null })).title, 'Bäcker One')
   })

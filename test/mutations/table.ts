@@ -1129,6 +1129,9 @@ const ROWS: readonly Row[] = [
   ['sends an email about each network that wrong codes lock out', 'server/accounts/sign-in-code.ts', 'countFailure', 'if ((await tx.counters.add(`lock letters:${toMailbox(email)}`, window)) > 1) return undefined', '', 'test/api/sign-in-attempts.test.ts'],
   ['keeps all versions of sites without an account', 'server/sites/version-history.ts', 'listKept', 'ids.includes(DEFAULT_PLAN) ? { except: others } : { only: ids }', '{ only: ids }', 'test/operator/sweeps.test.ts'],
   ['shows the scanner the first thousand files of a version only', 'server/publish/scan/program-scanner.ts', 'ProgramScanner.scan', 'if (refusal) return refusal', 'return refusal', 'test/api/scan.test.ts'],
+  ['shows the icon of a site with a password, which browsers cannot load', 'server/sites/site.ts', 'Sites.#fields', 'passwordHash === null ? shown?.preview?.icon : undefined', 'shown?.preview?.icon', 'test/api/metadata.test.ts'],
+  ['counts versions twice in the totals of administrators', 'server/store/queries/figures.ts', 'FigureQueries.countRows', 'counted.rows.map((row) => row.last).sort()', 'counted.rows.map((row) => row.last)', 'test/store/sqlite.test.ts'],
+  ['asks for a confirmation when the start page of a folder is removed', 'protocol/manifest/removal.ts', 'findRemoval', "path === 'index.html'", "path.endsWith('index.html')", 'test/api/merge.test.ts'],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 

@@ -62,7 +62,10 @@ export function storeAdministration(promises: Promises): void {
     )
     const versions = await store.read.figures.countRows('versions', '', 10)
     assert.deepEqual(versions, { counts: [{ state: 'ready', count: 1, bytes: 300 }], last: undefined })
-    assert.equal((await store.read.figures.countRows('versions', '', 1)).last, 'v1')
+    const pending = versionRow('v2', 'bakery', { state: 'pending' })
+    await store.write('relaxed', {}, (tx) => tx.rows.insert('versions', pending))
+    for (const [limit, last] of [[1, 'v1'] as const, [2, 'v2'] as const])
+      assert.equal((await store.read.figures.countRows('versions', '', limit)).last, last)
   })
 
   promises('counting all sites lets other work run after each page', async (open) => {
