@@ -103,6 +103,9 @@ describe('restoring', () => {
     assert.deepEqual(await Array.fromAsync([1, 2, 3, 4], back), ['promoted', '1', '0', 'NOT_FOUND'])
     await owner.client.restore(slug, versionId)
     assert.equal(await back(), '0')
+    const other = await siteWith(3)
+    for (const target of [other.ids[1]!, 'previous']) await owner.client.restore(other.slug, target)
+    assert.equal(await text(other.siteUrl), '0', 'that of the previous version by its id is a rollback, too')
   })
 
   test('goes back to what the deleted versions had replaced', async () => {

@@ -1132,6 +1132,7 @@ const ROWS: readonly Row[] = [
   ['shows the icon of a site with a password, which browsers cannot load', 'server/sites/site.ts', 'Sites.#fields', 'passwordHash === null ? shown?.preview?.icon : undefined', 'shown?.preview?.icon', 'test/api/metadata.test.ts'],
   ['counts versions twice in the totals of administrators', 'server/store/queries/figures.ts', 'FigureQueries.countRows', 'counted.rows.map((row) => row.last).sort()', 'counted.rows.map((row) => row.last)', 'test/store/sqlite.test.ts'],
   ['asks for a confirmation when the start page of a folder is removed', 'protocol/manifest/removal.ts', 'findRemoval', "path === 'index.html'", "path.endsWith('index.html')", 'test/api/merge.test.ts'],
+  ['rolls back to a version that a restore of the previous one by its id has undone', 'server/sites/version-history.ts', 'requireRestorable', 'const isBack = previous?.id === id', 'const isBack = wanted === PREVIOUS_VERSION', 'test/api/versions.test.ts'],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 
