@@ -158,6 +158,9 @@ describe('a preview', () => {
     await merge({ 'b.txt': 'b' })
     assert.deepEqual([await read(url), await read(url, '/b.txt')], ['live', 'b'])
     await api.publish(owner.client, { 'index.html': 'newer' }, { slug })
+    const files = toManifest({ 'index.html': 'newer' })
+    const { upload } = await owner.client.update(slug, { files, preview: 'pr-42' })
+    assert.deepEqual(upload.uploads, [], 'the live version has the file')
     const { changes } = await merge({ 'c.txt': 'c' }, ['a.txt'])
     assert.deepEqual(changes, { added: 1, changed: 0, removed: 1 })
     api.pass(HOUR_MS)
@@ -167,7 +170,7 @@ describe('a preview', () => {
     )
   })
 
-  test('refuses a publish that is based on another version of it', async () => {
+  test('refuses a publish that is based on another version of it, until it ends', async () => {
     const { slug, versionId } = await newSite()
     const publish = (baseVersionId: string) =>
       api.publish(owner.client, { 'index.html': baseVersionId }, { slug, preview: 'pr-42', baseVersionId })
@@ -175,6 +178,8 @@ describe('a preview', () => {
     const refusal = await expectFailure(publish(versionId), 'VERSION_CONFLICT')
     assert.partialDeepStrictEqual(refusal.details, { currentVersionId: shown.versionId })
     await publish(shown.versionId)
+    api.pass(31 * DAY_MS)
+    await publish(versionId)
   })
 
   test('ends 30 days after its last change, or after the time of its publish, and is deleted then', async () => {

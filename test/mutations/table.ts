@@ -1133,6 +1133,8 @@ const ROWS: readonly Row[] = [
   ['counts versions twice in the totals of administrators', 'server/store/queries/figures.ts', 'FigureQueries.countRows', 'counted.rows.map((row) => row.last).sort()', 'counted.rows.map((row) => row.last)', 'test/store/sqlite.test.ts'],
   ['asks for a confirmation when the start page of a folder is removed', 'protocol/manifest/removal.ts', 'findRemoval', "path === 'index.html'", "path.endsWith('index.html')", 'test/api/merge.test.ts'],
   ['rolls back to a version that a restore of the previous one by its id has undone', 'server/sites/version-history.ts', 'requireRestorable', 'const isBack = previous?.id === id', 'const isBack = wanted === PREVIOUS_VERSION', 'test/api/versions.test.ts'],
+  ['asks for files of a preview that the live version has', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', '[...new Set([live, replaced])]', '[replaced]', PREVIEWS],
+  ['bases a publish on a preview that has ended', 'server/sites/preview.ts', 'findReplacedId', 'named && isShown(named, now)', 'named', PREVIEWS],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 
