@@ -197,6 +197,10 @@ describe('a backup', () => {
     }
     await prune(opened, 1, third.service)
     await assert.rejects(stat(join(target, toContentName(sha256('new')))), { code: 'ENOENT' })
+    const ofKilled = join(target, toContentName(sha256('of a killed one')))
+    await mkdir(dirname(ofKilled), { recursive: true })
+    await writeFile(ofKilled, 'of a killed one')
+    assert.partialDeepStrictEqual(await prune(opened, 10_000, third.service), { backups: 0, files: 1 })
     const restored = await newFolder({ exists: false })
     await restore(target, restored)
     await assertServes(restored, slug)

@@ -1135,6 +1135,8 @@ const ROWS: readonly Row[] = [
   ['rolls back to a version that a restore of the previous one by its id has undone', 'server/sites/version-history.ts', 'requireRestorable', 'const isBack = previous?.id === id', 'const isBack = wanted === PREVIOUS_VERSION', 'test/api/versions.test.ts'],
   ['asks for files of a preview that the live version has', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', '[...new Set([live, replaced])]', '[replaced]', PREVIEWS],
   ['bases a publish on a preview that has ended', 'server/sites/preview.ts', 'findReplacedId', 'named && isShown(named, now)', 'named', PREVIEWS],
+  ['keeps what backups that were killed have left', 'server/operations/backup/prune.ts', 'prune', 'using bodies = new DisposableStack()', 'if (removed.length === 0) return { backups: 0, files: 0, bytes: 0 }\n  using bodies = new DisposableStack()', BACKUP],
+  ['reports all files of a disk that fails as damaged', 'server/operations/backup/folder-target.ts', 'FolderTarget.read', ' && ++this.#unreadable <= MAX_UNREADABLE_FILES', '', BACKUP],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 
