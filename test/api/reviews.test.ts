@@ -540,7 +540,7 @@ describe('what a reviewer writes', () => {
     await assertWaits(api, () => guest.decide({ ...approval, name: 'Ann' }))
   })
 
-  test('is announced to the owner and collaborators by one email in ten minutes, without its words, but not to its author', async () => {
+  test('is announced to the owner and collaborators by one email in ten minutes and few in a day, without its words, but not to its author', async () => {
     const [ann, cleo] = [await api.account(), await api.account()]
     const { slug } = await api.publish(ann.client, { 'index.html': 'live' })
     const { versionId } = await api.publish(ann.client, { 'index.html': '1' }, { slug, preview: 'spring' })
@@ -572,6 +572,14 @@ describe('what a reviewer writes', () => {
     api.pass(10 * MINUTE_MS)
     await guest.decide({ decision: 'changes-requested', versionId, name: 'Bob' })
     assert.deepEqual(await count(), [2, 3])
+    api.clock.now = Math.ceil(api.clock.now / DAY_MS + 1) * DAY_MS
+    const guestOfLive = guestOf((await linked(ann.client.review(slug))).reviewToken).review(slug)
+    for (let period = 0; period < 7; period++) {
+      for (const review of [guest, guestOfLive]) await comment(review, 'Bob')
+      await count()
+      api.pass(10 * MINUTE_MS)
+    }
+    assert.deepEqual(await count(), [2 + 6 + 2, 3 + 12], 'six an hour to the owner, twelve a day to others')
   })
 
   for (const [which, end] of [

@@ -1137,6 +1137,7 @@ const ROWS: readonly Row[] = [
   ['bases a publish on a preview that has ended', 'server/sites/preview.ts', 'findReplacedId', 'named && isShown(named, now)', 'named', PREVIEWS],
   ['keeps what backups that were killed have left', 'server/operations/backup/prune.ts', 'prune', 'using bodies = new DisposableStack()', 'if (removed.length === 0) return { backups: 0, files: 0, bytes: 0 }\n  using bodies = new DisposableStack()', BACKUP],
   ['reports all files of a disk that fails as damaged', 'server/operations/backup/folder-target.ts', 'FolderTarget.read', ' && ++this.#unreadable <= MAX_UNREADABLE_FILES', '', BACKUP],
+  ['sends an owner sixty emails an hour about reviews', 'server/store/tables/notices.ts', 'LIMITS', 'review: { windowMs: HOUR_MS, max: 6 }', 'review: { windowMs: HOUR_MS, max: 60 }', 'test/api/reviews.test.ts'],
   ['lets a backup to another target hide a failure of the timer', 'server/operations/copies.ts', 'recordOutcome', "if (backupTarget !== '' && resolve(backupTarget) !== resolve(target)) return", '', 'test/backup/commands.test.ts'],
 ]
 
