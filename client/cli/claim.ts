@@ -74,8 +74,12 @@ interface Claimable {
 async function fromFolder(work: CommandContext, options: OptionValues): Promise<Claimable> {
   const { server, slug, remembered } = await chooseSite(work, options)
   if (remembered?.claimToken === undefined) {
-    if (remembered) throw new RefusedError(`${describeSite(remembered)} already has an owner`)
-    const hint = `Pass the claim link: ${work.settings.program} claim LINK`
+    const { program } = work.settings
+    if (remembered) {
+      const hint = `If it is yours, name it: ${program} settings --site ${slug} --name NAME`
+      throw new RefusedError(`${describeSite(remembered)} already has an owner`, hint)
+    }
+    const hint = `Pass the claim link: ${program} claim LINK`
     throw new CliError(`This folder has no claim token for ${slug}`, hint)
   }
   return { server, slug, claimToken: remembered.claimToken }

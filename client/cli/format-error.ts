@@ -244,6 +244,14 @@ function suggestForRefusal(
       return [`Make another version live first: ${program} restore VERSION`]
     case 'SITE_PENDING':
       return [`Publish the site first: ${program} publish`]
+    case 'DOMAINS_UNAVAILABLE':
+    case 'SITE_SUSPENDED':
+    case 'ACCOUNT_SUSPENDED':
+    case 'BLOCKED':
+    case 'CONTENT_REFUSED':
+    case 'SIGN_UP_CLOSED':
+      // These name what a person does, and no request.
+      return hint === undefined ? [] : [hint]
     case 'PAYLOAD_TOO_LARGE':
       return [
         'Publish fewer or smaller files.',

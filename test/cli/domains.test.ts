@@ -112,6 +112,12 @@ describe('domains add', () => {
     assert.deepEqual(bodies, [{ domain: 'www.example.test', siteSlug: 'otter' }])
   })
 
+  it('prints what the server says about who can help, where it has no custom domains', async () => {
+    const error = { error: 'None here', code: 'DOMAINS_UNAVAILABLE', status: 409, hint: 'Ask the operator.' }
+    const { code, stderr } = await add({ [ADD]: [[409, error]] })
+    assert.deepEqual([code, stderr], [6, 'Error: None here\n  Ask the operator.\n'])
+  })
+
   it('waits on a terminal until the domain has its certificate, prints each step once, and then the address', async () => {
     const first = checked({ cname: [] })
     const { code, stdout, stderr } = await addAndWait([

@@ -425,11 +425,11 @@ describe('the site of this folder', () => {
     assert.equal(fixture.server.log.at(-1), PREVIEW)
   })
 
-  it('claim reports a site that is already claimed', async () => {
+  it('claim reports a site that is already claimed, and how to name it', async () => {
     fixture.remember('otter')
     const { code, stderr } = await fixture.cli.run(['claim'], keyed)
     assert.equal(code, 6)
-    assert.match(stderr, /otter at http:\S+ already has an owner/)
+    assert.match(stderr, /otter at http:\S+ already has an owner\n.*settings --site otter --name NAME/)
   })
 
   it('claim accepts a link of any server, and sends its token to that server only', async () => {
