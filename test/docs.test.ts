@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { replaceBlock, summary } from '../bench/page.ts'
 import { mustHaveValue } from '../client/cli/command.ts'
@@ -150,6 +150,18 @@ test('links between documents lead to a file and a heading', () => {
           toAnchor(headingTitle(title!)),
         )
         return !headings.includes(anchor)
+      })
+      .map(([link]) => `${file}: ${link}`),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('a link whose text is the name of a document leads there, and none leads to the page that it is on', () => {
+  const wrong = globSync('docs/*.md').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/\[([^\]]*)\]\(([\w./-]+\.md)(?:#[\w-]*)?\)/g)]
+      .filter(([, text = '', path = '']) => {
+        const isOther = /^[\w-]+\.md$/.test(text) && basename(path) !== text
+        return isOther || join('docs', path) === file
       })
       .map(([link]) => `${file}: ${link}`),
   )
