@@ -285,7 +285,7 @@ describe('a blocked network', () => {
     }
     const refused = await add({})
     assertInvalid(refused, 'value')
-    assert.match(refused.json.details[0].message, /the address of this request/)
+    assert.match(refused.json.details[0].message, /the address of this request.*set force \(--force\)/)
     const { json: block } = await add({ seconds: 3600, force: true })
     assert.equal(block.value, '127.0.0.1/32')
     for (const client of [owner.client, api.anonymous])

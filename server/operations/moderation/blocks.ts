@@ -41,9 +41,8 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
    * VALIDATION_ERROR, also beyond the number of blocks. `ownAddress` is that of the operator, where it is known.
    */
   async add(actor: AuditActor, request: BlockRequest, ownAddress?: string): Promise<BlockRecord> {
-    const { kind, reason, seconds, force = false } = request
-    const value =
-      kind === 'hash' ? readContentHash(request.value) : readNetwork(request.value, { force, ownAddress })
+    const { kind, reason, seconds } = request
+    const value = kind === 'hash' ? readContentHash(request.value) : readNetwork(request, ownAddress)
     const now = this.parts.clock()
     const expiresAt = seconds === undefined ? null : now + seconds * 1000
     const block: Block = { kind, value, reason, createdAt: now, expiresAt }
@@ -62,7 +61,7 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** NOT_FOUND when it is not blocked. */
   async remove(actor: AuditActor, target: BlockTarget): Promise<BlockTarget> {
     const { kind } = target
-    const value = kind === 'hash' ? readHash(target.value) : readNetwork(target.value, { force: true })
+    const value = kind === 'hash' ? readHash(target.value) : readNetwork({ ...target, force: true })
     const isRemoved = await this.#remove({ kind, value }, { actor })
     if (!isRemoved) throw new ApiError('NOT_FOUND', `${value} is not blocked`)
     return target
@@ -130,15 +129,12 @@ function readHash(typed: string): string {
 }
 
 /** VALIDATION_ERROR unless it is a network that an operator can mean to block. */
-function readNetwork(
-  typed: string,
-  { force, ownAddress }: { force: boolean; ownAddress?: string | undefined },
-): string {
-  const network = parseNetwork(typed.trim())
+function readNetwork({ value, force }: Pick<BlockRequest, 'value' | 'force'>, ownAddress?: string): string {
+  const network = parseNetwork(value.trim())
   if (!network)
     throw invalidField('value', 'must be an address or a network: IPv4 from /8 to /32, IPv6 from /32 to /128')
   const problem = force ? undefined : findProblem(network, ownAddress)
-  if (problem) throw invalidField('value', `${problem}. Block it with force`)
+  if (problem) throw invalidField('value', `${problem}. To block it, set force (--force)`)
   return formatNetwork(network)
 }
 
