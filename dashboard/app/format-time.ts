@@ -72,11 +72,11 @@ export function formatTime(iso: string): string {
   return new Date(iso).toLocaleTimeString(undefined, { timeStyle: 'medium' })
 }
 
-/** A remaining time: "3 days", "23 h 5 min", "41 min 7 s", "12 s". */
+/** A remaining time: "3 days", "24 h", "23 h 5 min", "41 min 7 s", "12 s". */
 export function formatRemaining(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000))
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
   if (hours >= 48) return pluralize(Math.round(seconds / (24 * 3600)), 'day')
-  if (hours > 0) return `${hours} h ${minutes} min`
+  if (hours > 0) return minutes > 0 ? `${hours} h ${minutes} min` : `${hours} h`
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`
 }

@@ -109,7 +109,7 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
             Create link
           </Button>
           <Button variant="link" disabled={create.busy} onClick={() => create('collaborators')}>
-            For collaborators only
+            Create link for collaborators
           </Button>
         </div>
       }
