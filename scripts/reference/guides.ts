@@ -4,8 +4,8 @@ import { escapeHtml, Html, html } from '../../server/lib/html.ts'
 import { GUIDES } from '../../server/web/guides.ts'
 import { documentPage } from './contents.ts'
 
-/** Guides for readers who run a server of their own: its examples keep their URL. */
-const RUN_PAGES: ReadonlySet<string> = new Set(['run', 'settings', 'limits'])
+/** Guides for readers on the machine of a server: their examples keep its local URL. */
+const RUN_PAGES: ReadonlySet<string> = new Set(['backup', 'monitoring'])
 
 interface GuideFile {
   /** The name of its file without the extension. */

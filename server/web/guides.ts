@@ -35,6 +35,7 @@ const TABLE: Record<string, readonly (readonly [name: string, title: string, abo
     ['https', 'HTTPS', 'certificates for the service, its sites and custom domains'],
     ['plans', 'Plans', 'quotas, sign-up and anonymous publishing'],
     ['incidents', 'Incidents', 'what the log and the alerts say when something fails, and what to do'],
+    ['backup', 'Backup', 'backup, restore, upgrade and the packages for Linux'],
     ['monitoring', 'Monitoring', 'metrics, alerts, logs, memory and sweeps'],
     ['security', 'Security', 'the threat model, guarantees and known limits'],
   ],

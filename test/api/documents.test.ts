@@ -159,6 +159,10 @@ describe('the pages about the API', () => {
       }
     }
     assert.ok((await api.request('GET', '/docs/publish.md')).text.includes(`${api.baseUrl}/cli.tgz publish`))
+    // Read on the machine of a server.
+    for (const name of ['backup', 'monitoring'])
+      assert.ok((await read(`/docs/${name}.md`)).text.includes('http://localhost:8080'), name)
+    assert.match((await read('/docs/run')).text, /href="\/docs\/backup"/)
     assert.equal(
       (await api.request('GET', '/docs/nothing', { headers: { accept: 'text/html' } })).status,
       404,
