@@ -151,7 +151,7 @@ export function assertFolder(
 
 export function refusedFolder(program: string, folder: string): RefusedError {
   return new RefusedError(
-    `Refusing to publish ${folder}`,
+    `Refusing to publish ${folder}: it has your home folder, or belongs to a repository, to stored keys or to the system`,
     `Name the folder of your site: ${program} publish ./folder`,
   )
 }

@@ -287,7 +287,9 @@ describe('a folder that a stranger wrote', () => {
     assert.equal((await cli.run(['publish', victim.cwd])).code, 6, 'the home folder by a link')
     cli.env.HOME = join(victim.cwd, 'ann')
     mkdirSync(cli.env.HOME)
-    assert.equal((await cli.run(['publish', victim.cwd])).code, 6, 'a folder that has the home folder')
+    const { code, stderr } = await cli.run(['publish', victim.cwd])
+    assert.equal(code, 6, 'a folder that has the home folder')
+    assert.match(stderr, /it has your home folder/)
   })
 
   it('does not choose the data of a repository or a folder of secrets to publish', async () => {
@@ -299,7 +301,7 @@ describe('a folder that a stranger wrote', () => {
       for (const args of [['publish'], ['publish', folder]]) {
         const { code, stderr } = await cli.run(args)
         assert.equal(code, 6, stderr)
-        assert.match(stderr, /Refusing to publish /)
+        assert.match(stderr, /Refusing to publish .*: it .* belongs to a repository, to stored keys/)
       }
     }
     assert.deepEqual(own.log, [])
