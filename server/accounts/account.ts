@@ -248,11 +248,9 @@ export class Accounts extends Component<AccountsParts> {
 
   /** The response does not reveal that a message could not be sent; the mail engine has logged it. */
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
-    const notice = lockEmail({
-      ...{ to: email, lock, hours: LOCK_HOURS },
-      ...{ baseUrl: this.parts.baseUrl, branding: this.parts.branding },
-    })
-    await this.parts.mail.send(notice).catch(() => undefined)
+    const { baseUrl, branding, mail } = this.parts
+    const notice = lockEmail({ to: email, lock, hours: LOCK_HOURS, baseUrl, branding })
+    await mail.send(notice).catch(() => undefined)
   }
 
   /** Hashed with a key of the service, so that the store keeps no addresses. */

@@ -5,12 +5,6 @@ import { type ApiError, invalidField } from '../lib/errors.ts'
 const PROOF_LABEL = '_slipway.'
 const MAX_NAME_LENGTH_WITH_PROOF = MAX_HOST_NAME_LENGTH - PROOF_LABEL.length
 
-/** `shop.example.co.uk` is `shop` of `example.co.uk`; the label of a root domain is empty. */
-interface NameParts {
-  label: string
-  root: string
-}
-
 /** Top-level domains without a public registry (RFC 6762, appendix G), for which no certificate authority can certify a name. */
 const NO_CERTIFICATES = new Set(
   'alt arpa corp home i2p internal intranet invalid lan local localdomain localhost mail onion private'.split(
@@ -56,7 +50,8 @@ export async function parseDomain(typed: string, own: readonly string[]): Promis
   return domain
 }
 
-export async function splitName(domain: string): Promise<NameParts> {
+/** `shop.example.co.uk` is `shop` of `example.co.uk`; the label of a root domain is empty. */
+export async function splitName(domain: string): Promise<{ label: string; root: string }> {
   const { parse } = await import('tldts')
   const { domain: root, subdomain } = parse(domain, { allowPrivateDomains: true })
   return { label: subdomain ?? '', root: root ?? domain }

@@ -20,10 +20,7 @@ export interface Accent {
   'on-accent': string
 }
 
-export interface Accents {
-  light: Accent
-  dark: Accent
-}
+export type Accents = ReturnType<typeof deriveAccents>
 
 /** In the light color scheme, where the operator sets no color: that of `dashboard/style/tokens.css`. */
 export const DEFAULT_ACCENT = '#0b5a75'
@@ -43,7 +40,7 @@ const BLACK = '#000000'
 const STEP = 0.02
 
 /** The color or its nearest shade with `MIN_CONTRAST` at least, as text on all backgrounds and below text. */
-export function deriveAccents(color: string): Accents {
+export function deriveAccents(color: string) {
   return {
     light: deriveAccent(color, { background: LIGHT_BACKGROUND, toward: BLACK, on: WHITE }),
     dark: deriveAccent(color, { background: DARK_BACKGROUND, toward: WHITE, on: BLACK }),

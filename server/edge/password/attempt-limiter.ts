@@ -14,13 +14,7 @@ const PER_MINUTE = { maxWrong: 5, maxRight: 60, milliseconds: MINUTE_MS }
 const PER_HOUR_AND_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
 const PER_HOUR = { maxWrong: 100, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
 
-interface AttemptWindow {
-  key: string
-  start: number
-  end: number
-  maxWrong: number
-  maxRight: number
-}
+type AttemptWindow = ReturnType<typeof toWindow>
 
 export interface Attempt {
   windows: readonly AttemptWindow[]
@@ -57,7 +51,7 @@ export class AttemptLimiter extends Component<Pick<EdgeOptions, 'store' | 'clock
   }
 }
 
-function toWindow(key: string, { milliseconds, ...limits }: typeof PER_MINUTE, now: number): AttemptWindow {
+function toWindow(key: string, { milliseconds, ...limits }: typeof PER_MINUTE, now: number) {
   const start = Math.floor(now / milliseconds) * milliseconds
   return { key, start, end: start + milliseconds, ...limits }
 }

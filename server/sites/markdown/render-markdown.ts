@@ -4,10 +4,7 @@ import { escapeHtml } from '../../lib/html.ts'
 import { findTitle } from './title.ts'
 
 /** HTML that runs nothing. */
-export interface RenderedMarkdown {
-  html: string
-  title: string | null
-}
+export type RenderedMarkdown = ReturnType<typeof renderMarkdown>
 
 const MAX_ID_LENGTH = 100
 
@@ -15,7 +12,7 @@ const MAX_ID_LENGTH = 100
  * CommonMark, with the tables and strikethrough of GitHub. HTML is shown as text; links and images lead to http, https
  * and mailto addresses and to the files of the site. May take long for hostile input.
  */
-export function renderMarkdown(source: string): RenderedMarkdown {
+export function renderMarkdown(source: string) {
   const ids = new Map<string, number>()
   const markdown = new Marked({
     gfm: true,

@@ -18,10 +18,7 @@ export interface HeadTags {
 }
 
 /** The bytes of the document from `tailStart` follow `head`. */
-interface NewHead {
-  head: Buffer
-  tailStart: number
-}
+type NewHead = ReturnType<typeof splice>
 
 /** Changes no other byte of the document, and only its head; undefined when the encoding is not ASCII-compatible. */
 export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: string): NewHead | undefined {
@@ -109,7 +106,7 @@ interface SpliceEdit {
 }
 
 /** Inserts `text` and removes ranges that are disjoint and in order; all offsets are relative to the mark. */
-function splice(bytes: Buffer, mark: number, { at, text, removals }: SpliceEdit): NewHead {
+function splice(bytes: Buffer, mark: number, { at, text, removals }: SpliceEdit) {
   const before = removals.filter((cut) => cut.startOffset < at)
   const pieces: Buffer[] = []
   let done = 0

@@ -65,12 +65,9 @@ export class GeneratedPage extends Component<GeneratedPageOptions> {
   }
 }
 
-interface PageEnd {
-  bytes: Buffer
-  digest: Buffer
-}
+type PageEnd = ReturnType<typeof renderEnd>
 
-function renderEnd({ renderRest }: PageContent, tails: readonly Tail[]): PageEnd {
+function renderEnd({ renderRest }: PageContent, tails: readonly Tail[]) {
   const rest = Buffer.from(`${renderRest?.().text ?? ''}\n</body>\n</html>\n`)
   const bytes = Buffer.concat([rest, ...tails.map((tail) => tail.html)])
   return { bytes, digest: hash('sha256', bytes, 'buffer') }
