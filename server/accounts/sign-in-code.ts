@@ -36,11 +36,7 @@ export interface SignInCaller {
   browsers: readonly string[]
 }
 
-export interface IssuedCode {
-  attemptHash: string
-  counter: string
-  window: number
-}
+type IssuedCode = NonNullable<Awaited<ReturnType<typeof issueCode>>>
 
 export interface CodeTry {
   email: string
@@ -60,7 +56,7 @@ export async function issueCode(
   tx: WriteTransaction,
   { code, caller }: { code: Pick<SignInCode, 'email' | 'attemptHash' | 'codeHash'>; caller: SignInCaller },
   now: number,
-): Promise<IssuedCode | undefined> {
+) {
   const { source, isKnown, isLocked } = await getSourceState(tx, code.email, caller, now)
   const window = Math.floor(now / HOUR_MS) * HOUR_MS
   const mailbox = toMailbox(code.email)

@@ -14,12 +14,7 @@ interface InternalRequest {
   signal: AbortSignal
 }
 
-export interface InternalResponse {
-  status: number
-  headers: Readonly<Record<string, unknown>>
-  /** Ends the response when its reader stops. */
-  body: AsyncIterable<Buffer>
-}
+export type InternalResponse = Awaited<ReturnType<typeof requestInternally>>
 
 const requests = new WeakMap<IncomingMessage, InternalRequest>()
 
@@ -30,12 +25,10 @@ export function findInternalRequest(message: IncomingMessage): InternalRequest |
 
 /**
  * Without a connection: takes the same route, with the same authorization, charges and validation, as the request of a
- * client with the credential of `caller`; only the body is not parsed again.
+ * client with the credential of `caller`; only the body is not parsed again. A reader of the
+ * response that stops ends it.
  */
-export async function requestInternally(
-  handle: RequestListener,
-  request: InternalRequest,
-): Promise<InternalResponse> {
+export async function requestInternally(handle: RequestListener, request: InternalRequest) {
   const { inject } = await import('light-my-request')
   const { method, url, body, caller, signal } = request
   const receive = (message: IncomingMessage, response: ServerResponse) => {

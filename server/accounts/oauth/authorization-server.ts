@@ -1,6 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
-import type { RequestListener } from 'node:http'
-import type { ClientMetadata, Configuration, ErrorOut, Provider, ResourceServer } from 'oidc-provider'
+import type { ClientMetadata, Configuration, ErrorOut, ResourceServer } from 'oidc-provider'
 import { DEVICE_GRANT_TYPE } from '../../../protocol/api/device.ts'
 import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
@@ -33,19 +32,14 @@ export interface AuthorizationServerOptions extends Pick<Parts, 'baseUrl' | 'sec
   clients: readonly KnownClient[]
 }
 
-export interface AuthorizationServer {
-  provider: Provider
-  /** For `OAUTH_ROUTES` and the metadata of RFC 8414. */
-  handle: RequestListener
-}
+export type AuthorizationServer = Awaited<ReturnType<typeof openAuthorizationServer>>
 
 /**
  * OAuth 2.1 (RFC 6749, 7591, 7636, 8414, 8707, 9700): public clients that register themselves, codes with PKCE, and
- * refresh tokens that each use replaces (docs/decisions/044-refresh-tokens.md). Loads the library.
+ * refresh tokens that each use replaces (docs/decisions/044-refresh-tokens.md). Loads the library, whose
+ * `handle` is for `OAUTH_ROUTES`.
  */
-export async function openAuthorizationServer(
-  options: AuthorizationServerOptions,
-): Promise<AuthorizationServer> {
+export async function openAuthorizationServer(options: AuthorizationServerOptions) {
   const { Provider, errors } = await import('oidc-provider')
   const invalidGrant = (reason: string) => new errors.InvalidGrant(reason)
   const refreshTokens = new RefreshTokens(options)
