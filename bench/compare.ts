@@ -4,8 +4,8 @@ import { mkdtemp } from 'node:fs/promises'
 import http from 'node:http'
 import { join } from 'node:path'
 import { compareEach, type Measurement } from './figures.ts'
-import { type Content, makeContent, publish, type Site, touch, update } from './publish-flow.ts'
-import { ROOT, SERVER_PATH, type ServerProcess, scratchFolder, startServer } from './server-process.ts'
+import { makeContent, prepareSide, publish, type Side, touch, update } from './publish-flow.ts'
+import { ROOT, SERVER_PATH, scratchFolder, startServer } from './server-process.ts'
 import { threadSeconds } from './serving/processes.ts'
 
 const ROUNDS = 9
@@ -56,7 +56,12 @@ export async function alternate(
   const sides: Side[] = []
   for (const [index, tree] of [...otherTrees, ROOT].entries()) {
     const program = join(tree, SERVER_PATH)
-    sides.push(await prepare(started.use(await startServer(join(data, `${index}`), { program }))))
+    sides.push(
+      await prepareSide(
+        started.use(await startServer(join(data, `${index}`), { program })),
+        makeContent(100, BYTES),
+      ),
+    )
   }
   const measured: Costs[][] = []
   for (let round = 0; round <= rounds; round++) {
@@ -67,12 +72,6 @@ export async function alternate(
     if (round > 0) measured.push(costs)
   }
   return measured
-}
-
-interface Side {
-  server: ServerProcess
-  content: Content
-  site: Site
 }
 
 /** The tree of a commit in a folder of its own, with everything built. */
@@ -89,12 +88,6 @@ export function checkOut(commit: string, folder: string): { path: string; commit
   else run('npm', ['install', '--no-audit', '--no-fund'], path)
   run(process.execPath, ['scripts/build-now.mjs'], path)
   return { path, commit: run('git', ['rev-parse', '--short', commit], ROOT) }
-}
-
-async function prepare(server: ServerProcess): Promise<Side> {
-  const content = makeContent(100, BYTES)
-  const { site } = await publish(server.baseUrl, content)
-  return { server, content, site }
 }
 
 /** Microseconds of each of a batch. */

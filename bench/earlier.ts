@@ -3,17 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { checkOut } from './compare.ts'
 import { compareEach, type Measurement, median } from './figures.ts'
 import {
-  type Content,
   finalize,
   makeContent,
-  publish,
-  type Site,
+  prepareSide,
+  type Side,
   stage,
   touch,
   update,
   uploadAll,
 } from './publish-flow.ts'
-import { SERVER_PATH, type ServerProcess, scratchFolder, startServer } from './server-process.ts'
+import { SERVER_PATH, scratchFolder, startServer } from './server-process.ts'
 import { threadSeconds } from './serving/processes.ts'
 
 /** Before the features of the last weeks, in a tree that still builds. */
@@ -49,7 +48,7 @@ export const earlier: Measurement = {
     const old = { program: join(path, SERVER_PATH), isOld: true }
     await using before = await startServer(join(scratch.path, 'before'), old)
     await using now = await startServer(join(scratch.path, 'now'))
-    const sides = [await prepare(before), await prepare(now)] as const
+    const sides = [await prepareSide(before, makeFiles()), await prepareSide(now, makeFiles())] as const
     const rounds: [before: Costs, now: Costs][] = []
     for (let round = 0; round <= (quick ? 2 : ROUNDS); round++) {
       const found: [Costs, Costs] = [await measure(sides[0]), await measure(sides[1])]
@@ -60,16 +59,7 @@ export const earlier: Measurement = {
   },
 }
 
-interface Side {
-  server: ServerProcess
-  content: Content
-  site: Site
-}
-
-async function prepare(server: ServerProcess): Promise<Side> {
-  const content = makeContent(FILES, BYTES, 'bin')
-  return { server, content, site: (await publish(server.baseUrl, content)).site }
-}
+const makeFiles = () => makeContent(FILES, BYTES, 'bin')
 
 async function measure({ server, content, site }: Side): Promise<Costs> {
   const { baseUrl, pid } = server

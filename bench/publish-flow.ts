@@ -4,6 +4,7 @@ import { nodeTransport } from '../client/sdk/node-transport.ts'
 import type { PublishOptions } from '../client/sdk/publish.ts'
 import { Slipway } from '../client/sdk/slipway.ts'
 import type { CreateResponse, FinalizeResponse, UpdateResponse } from '../protocol/api/publish.schema.ts'
+import type { ServerProcess } from './server-process.ts'
 
 /** The files of a site: path to bytes. */
 export type Content = Map<string, Buffer>
@@ -59,6 +60,17 @@ export async function publish(
   const create = clock.lap()
   const phases = await finish(plan, { content, create, clock, headers })
   return { phases, site: { slug: plan.slug, claimToken: plan.claimToken! } }
+}
+
+/** One of the servers that a benchmark compares, with a site that it has. */
+export interface Side {
+  server: ServerProcess
+  content: Content
+  site: Site
+}
+
+export async function prepareSide(server: ServerProcess, content: Content): Promise<Side> {
+  return { server, content, site: (await publish(server.baseUrl, content)).site }
 }
 
 /** The first request of a publish. */

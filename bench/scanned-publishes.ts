@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { cost } from './earlier.ts'
 import { compareEach, type Measurement, median } from './figures.ts'
-import { type Content, finalize, publish, type Site, stage, update, uploadAll } from './publish-flow.ts'
-import { ROOT, type ServerProcess, scratchFolder, startServer } from './server-process.ts'
+import { type Content, finalize, prepareSide, type Side, stage, update, uploadAll } from './publish-flow.ts'
+import { ROOT, scratchFolder, startServer } from './server-process.ts'
 
 const FILES = 1000
 const BYTES = 10_240
@@ -36,7 +36,7 @@ export const scannedPublishes: Measurement = {
     const settings = { SECRET_SCAN: 'off' }
     await using off = await startServer(join(scratch.path, 'off'), { settings })
     await using on = await startServer(join(scratch.path, 'on'))
-    const sides = [await prepare(off), await prepare(on)] as const
+    const sides = [await prepareSide(off, makeScripts()), await prepareSide(on, makeScripts())] as const
     const rounds: [off: Costs, on: Costs][] = []
     for (let round = 0; round <= (quick ? 3 : ROUNDS); round++) {
       const found = sides.map(() => undefined as unknown as Costs) as [Costs, Costs]
@@ -47,17 +47,6 @@ export const scannedPublishes: Measurement = {
     const target = { finalizeCpu: 1.1, finalizeTime: 1.1, updateCpu: 1, updateTime: 1 }
     return compareEach(MEASURED, { unit: 'ms', names: ['without a scan', 'with it'], target }, rounds)
   },
-}
-
-interface Side {
-  server: ServerProcess
-  content: Content
-  site: Site
-}
-
-async function prepare(server: ServerProcess): Promise<Side> {
-  const content = makeScripts()
-  return { server, content, site: (await publish(server.baseUrl, content)).site }
 }
 
 async function measure({ server, content, site }: Side): Promise<Costs> {

@@ -6,13 +6,10 @@ import { CODE, ConnectionError, FLAG, type FrameHead } from './frame.ts'
 const MAX_BYTES = 64 * 1024
 const MAX_FRAMES = 16
 
-export interface PayloadRange {
-  from: number
-  to: number
-}
+export type PayloadRange = ReturnType<typeof withoutPadding>
 
 /** The payload of a DATA or HEADERS frame without its padding (RFC 9113, 6.1 and 6.2). */
-export function withoutPadding({ flags, length }: FrameHead, bytes: Buffer, at: number): PayloadRange {
+export function withoutPadding({ flags, length }: FrameHead, bytes: Buffer, at: number) {
   if ((flags & FLAG.padded) === 0) return { from: at, to: at + length }
   const from = at + 1
   const to = at + length - (length > 0 ? bytes[at]! : 0)

@@ -10,10 +10,7 @@ export interface KeyPair {
 }
 
 /** Milliseconds since 1970. */
-export interface Validity {
-  notBefore: number
-  notAfter: number
-}
+export type Validity = ReturnType<typeof readValidity>
 
 interface CertificateFilesOptions {
   certFile: string
@@ -128,7 +125,7 @@ export class CertificateFiles implements Disposable {
   }
 }
 
-function readValidity({ validFromDate, validToDate }: X509Certificate): Validity {
+function readValidity({ validFromDate, validToDate }: X509Certificate) {
   return { notBefore: validFromDate.getTime(), notAfter: validToDate.getTime() }
 }
 
