@@ -25,8 +25,7 @@ export function findInternalRequest(message: IncomingMessage): InternalRequest |
 
 /**
  * Without a connection: takes the same route, with the same authorization, charges and validation, as the request of a
- * client with the credential of `caller`; only the body is not parsed again. A reader of the
- * response that stops ends it.
+ * client with the credential of `caller`; only the body is not parsed again. A reader that stops ends the response.
  */
 export async function requestInternally(handle: RequestListener, request: InternalRequest) {
   const { inject } = await import('light-my-request')

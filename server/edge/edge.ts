@@ -91,7 +91,6 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
     this.#liveReload.invalidate(names)
   }
 
-  /** Answers requests that wait for a change, so that the service can stop. */
   endWaiting(): void {
     this.#liveReload.end()
   }

@@ -114,7 +114,6 @@ export class LiveReload extends Component<LiveReloadOptions> {
     this.#waits.notify(names)
   }
 
-  /** Answers all waiting requests, so that the service can stop. */
   end(): void {
     this.#waits.end()
   }

@@ -58,7 +58,6 @@ type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'plans' | 'quota
   precompressor: { enqueue(slug: string, versionId: string): void }
   names: Pick<SiteNames, 'assertAllowed'>
   blocklist: Pick<Blocklist, 'assertFiles'>
-  /** In seconds; with 0 there is no trash. */
   trashLifetime: number
 }
 
@@ -267,7 +266,7 @@ export class Sites extends Component<SitesParts> {
     })
   }
 
-  /** What details and summaries have in common. Browsers could not load an icon from a site with a password. */
+  /** What details and summaries have in common. Browsers could not load a picture from a site with a password. */
   #fields(
     site: Site,
     { shown, displayed, pending }: Record<'shown' | 'displayed' | 'pending', VersionHeader | undefined>,
@@ -293,7 +292,6 @@ export class Sites extends Component<SitesParts> {
     }
   }
 
-  /** Browsers could not load an image from a site with a password. */
   #preview(site: Site, live: VersionHeader | undefined): Pick<SiteSummary, 'kind' | 'imageUrl'> {
     const preview = live?.preview
     const image = live && site.passwordHash === null && (site.ogImagePath ?? preview?.image)

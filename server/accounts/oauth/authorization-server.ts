@@ -36,8 +36,7 @@ export type AuthorizationServer = Awaited<ReturnType<typeof openAuthorizationSer
 
 /**
  * OAuth 2.1 (RFC 6749, 7591, 7636, 8414, 8707, 9700): public clients that register themselves, codes with PKCE, and
- * refresh tokens that each use replaces (docs/decisions/044-refresh-tokens.md). Loads the library, whose
- * `handle` is for `OAUTH_ROUTES`.
+ * refresh tokens that each use replaces (docs/decisions/044-refresh-tokens.md). Loads the library, for `OAUTH_ROUTES`.
  */
 export async function openAuthorizationServer(options: AuthorizationServerOptions) {
   const { Provider, errors } = await import('oidc-provider')
