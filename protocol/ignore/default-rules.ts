@@ -10,6 +10,9 @@ const MAX_PATTERN_CHARACTERS = 4096
 /** A `.slipwayignore` that is not applied, and why. */
 export class IgnoreFileError extends Error {}
 
+/** In a pattern: what text of another encoding, such as UTF-16, is read as. It would exclude nothing. */
+const NO_TEXT = /^(?!#).*[\0\uFFFD]/m
+
 /** The error for a `.slipwayignore` that is a link to elsewhere, something else than a file, or too large. */
 export function invalidIgnoreFile(path: string): IgnoreFileError {
   return new IgnoreFileError(
@@ -101,9 +104,10 @@ export const EXCLUDED_NAMES = {
 
 /**
  * The rules for a folder whose `.slipwayignore` holds this text; it can include what is excluded by default, but no
- * secrets: another author may have written it. Throws an IgnoreFileError when its patterns are too long.
+ * secrets: another author may have written it. Throws an IgnoreFileError when its patterns are too long or no UTF-8.
  */
 export function ignoreRules(slipwayignore: string, { dotfiles, secrets }: IncludeOptions = {}): IgnoreRules {
+  if (NO_TEXT.test(slipwayignore)) throw new IgnoreFileError(`${IGNORE_FILE} is not UTF-8; save it as UTF-8`)
   const own = IgnoreRules.parse(slipwayignore, { reason: 'ignored' })
   if (own.patternLength > MAX_PATTERN_CHARACTERS)
     throw new IgnoreFileError(

@@ -1,3 +1,4 @@
+import { normalizeNfc } from '../manifest/unicode.ts'
 import { Glob } from './glob.ts'
 
 /** Why a file is not published. */
@@ -17,6 +18,9 @@ export const EXCLUSION_REASONS = [
 ] as const
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number]
 
+/** Maximum length of a name on a disk, in UTF-16 units. An archive of a stranger may have longer ones, which take long. */
+const MAX_NAME_LENGTH = 255
+
 interface IgnoreRule {
   reason: ExclusionReason
   glob: Glob
@@ -27,9 +31,10 @@ interface IgnoreRule {
   foldersOnly: boolean
 }
 
-/** Patterns in gitignore syntax; the last match decides. */
+/** Patterns in gitignore syntax, for names in any Unicode form; the last match decides. */
 export class IgnoreRules {
   readonly #rules: IgnoreRule[]
+  #normalized = 0
 
   private constructor(rules: IgnoreRule[]) {
     this.#rules = rules
@@ -40,7 +45,7 @@ export class IgnoreRules {
     text: string,
     { ignoreCase = false, reason = 'ignored' }: { ignoreCase?: boolean; reason?: ExclusionReason } = {},
   ): IgnoreRules {
-    const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+    const lines = normalizeNfc(text.replace(/^\uFEFF/, '')).split(/\r?\n/)
     return new IgnoreRules(lines.flatMap((line) => parseRule(line, { ignoreCase, reason }) ?? []))
   }
 
@@ -54,9 +59,9 @@ export class IgnoreRules {
     return this.#rules.reduce((sum, { glob }) => sum + glob.length, 0)
   }
 
-  /** Characters of paths times those of patterns that were compared so far, at most. */
+  /** Characters of paths times those of patterns that were compared so far, at most, and those that were normalized. */
   get comparisons(): number {
-    return this.#rules.reduce((sum, { glob }) => sum + glob.comparisons, 0)
+    return this.#rules.reduce((sum, { glob }) => sum + glob.comparisons, this.#normalized)
   }
 
   /** Whether this entry itself is excluded. `path` is relative, with `/` between names. */
@@ -66,13 +71,25 @@ export class IgnoreRules {
 
   /** Why this entry itself is excluded. `.` and `..` are not names, and never are. */
   reasonFor(path: string, isFolder: boolean): ExclusionReason | undefined {
-    const name = path.slice(path.lastIndexOf('/') + 1)
+    const given = path.slice(path.lastIndexOf('/') + 1)
+    const name = given.length > MAX_NAME_LENGTH ? given : normalizeNfc(given)
     if (name === '.' || name === '..') return undefined
+    let whole: string | undefined
+    const getWhole = () => {
+      whole ??= this.#normalize(path)
+      return whole
+    }
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const { glob, isName, negated, foldersOnly, reason } = this.#rules[at]!
-      if ((isFolder || !foldersOnly) && glob.test(isName ? name : path)) return negated ? undefined : reason
+      if (foldersOnly && !isFolder) continue
+      if (glob.test(isName ? name : getWhole())) return negated ? undefined : reason
     }
     return undefined
+  }
+
+  #normalize(path: string): string {
+    this.#normalized += path.length
+    return normalizeNfc(path)
   }
 }
 

@@ -253,19 +253,21 @@ export const ODD_FOLDERS: OddFolder[] = [
     what: 'a .slipwayignore',
     isTop: true,
     files: {
-      '.slipwayignore': '# drafts\n*.md\n/private/\n!.note\n!*.swp\n!.env\nv/x.txt\n',
+      '.slipwayignore': '# drafts\n*.md\n/private/\n!.note\n!*.swp\n!.env\nv/x.txt\n/caf\u00e9/\n',
       ...{ 'index.html': 'x', 'a.md': 'x', 'private/a.txt': 'x', 'sub/private/a.txt': 'a', '.note': 'note' },
       ...{ 'sub/.note': 'n', 'b.swp': 'b', '.other': 'x', '.env': 'KEY=1', 'v/x.txt': 'x', 'v/y.txt': 'y' },
-      'node_modules/x.js': 'x',
+      ...{ 'node_modules/x.js': 'x', 'cafe\u0301/x.txt': 'x' },
     },
     links: { w: 'v', 'linked.txt': 'a.md' },
     published: {
       ...{ '.slipwayignore': undefined, 'a.md': undefined, 'private/a.txt': undefined, '.other': undefined },
       ...{ '.env': undefined, 'v/x.txt': undefined, 'node_modules/x.js': undefined, 'w/y.txt': 'y' },
+      'cafe\u0301/x.txt': undefined,
     },
     excluded: {
       ...{ '.slipwayignore': 'dotfile', 'a.md': 'ignored', 'private/': 'ignored', '.other': 'dotfile' },
       ...{ '.env': 'secret', 'v/x.txt': 'ignored', 'node_modules/': 'dependencies', 'linked.txt': 'ignored' },
+      'cafe\u0301/': 'ignored',
     },
     differences: [
       { ...links(NO_LINKS, ['w/y.txt']), excluded: { 'linked.txt': undefined } },
@@ -352,6 +354,12 @@ export const ODD_FOLDERS: OddFolder[] = [
     isTop: true,
     files: { 'index.html': 'x', '.slipwayignore': '#'.repeat(32_769) },
     refused: /\.slipwayignore is not a file in this folder of at most 32 kB/,
+  },
+  {
+    what: 'a .slipwayignore in UTF-16',
+    isTop: true,
+    files: { 'index.html': 'x', 'a.md': 'x', '.slipwayignore': Buffer.from('\ufeff*.md\r\n', 'utf16le') },
+    refused: /\.slipwayignore is not UTF-8; save it as UTF-8/,
   },
 ]
 

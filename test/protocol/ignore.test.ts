@@ -81,6 +81,18 @@ describe('default exclusions', () => {
     assert.equal(isIgnored(ignoreRules('!talk.key'), 'talk.key'), true)
     assert.equal(isIgnored(ignoreRules('', { secrets: true }), 'talk.key'), false)
   })
+  it('.slipwayignore excludes names in both Unicode forms, whichever its own is', () => {
+    for (const [rule, path] of [
+      ['caf\u00e9', 'cafe\u0301'],
+      ['a/cafe\u0301.html', 'a/caf\u00e9.html'],
+    ] as const)
+      assert.equal(isIgnored(ignoreRules(rule), path), true, path)
+  })
+  it('.slipwayignore in another encoding, which would exclude nothing, is refused', () => {
+    const encoded = [Buffer.from('\ufeff*.md', 'utf16le'), Buffer.from('caf\xe9/', 'latin1')]
+    for (const bytes of encoded) assert.throws(() => ignoreRules(bytes.toString()), /is not UTF-8/)
+    assert.equal(isIgnored(ignoreRules(`${Buffer.from('# caf\xe9\n', 'latin1')}*.md`), 'a.md'), true)
+  })
   it('the folders .slipway and .git are always excluded', () => {
     for (const path of ['.git/config', '.slipway/site.json', '.slipwayignore']) {
       assert.equal(isIgnored(ignoreRules('!.*'), path), true, path)
