@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -9,6 +9,8 @@ import { STATE_FOLDER } from '../../protocol/ignore/default-rules.ts'
 import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import { describeIndexAlias, findIndexAliases } from '../../protocol/manifest/root-document.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
 import { isUnfinished, linkTarget, scan } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
@@ -16,7 +18,7 @@ import { SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
-import { FolderWriter, isProtectedFolder, isWritablePath } from './folder/folder-writer.ts'
+import { FolderWriter, isProtectedFolder, isWritablePath, listNames } from './folder/folder-writer.ts'
 import { invalidTar, readTar } from './folder/read-tar.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
@@ -54,7 +56,9 @@ version no longer has are removed, unless they were changed here.`,
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)
-    const wanted = files.filter(({ path }) => isWritablePath(path, platform))
+    const writable = files.filter(({ path }) => isWritablePath(path, platform))
+    const aliases = findAliases(folder, writable)
+    const wanted = writable.filter(({ path }) => !aliases.has(path))
     if (options.force !== true) await assertReplaceable(folder, wanted)
     const writer = new FolderWriter({ ...placeOf(folder, cwd), signal })
     for (const { path } of wanted) writer.check(path)
@@ -63,7 +67,7 @@ version no longer has are removed, unless they were changed here.`,
       throw new RefusedError(`${folder} can't hold files whose names differ only in case`, ...collisions)
     await download(work, slipway, { slug, versionId, writer, files: wanted, maxBytes: maxTarBytes(files) })
     const isSource = work.siteMemory.find(folder, server)?.slug === slug && options.version === undefined
-    const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
+    const skipped = files.filter((file) => !writable.includes(file)).map(({ path }) => path)
     const isComplete = skipped.length === 0
     const pulled = { slug, server, folder, versionId, files, writer, isComplete }
     const removed = isSource ? await removeDeleted(work, slipway, pulled) : []
@@ -80,6 +84,7 @@ version no longer has are removed, unless they were changed here.`,
       if (!isComplete) terminal.printNote(`Skipped unsafe paths: ${skipped.join(', ')}`)
       if (!isComplete && isSource)
         terminal.printNote('A publish from here removes them from the site, unless with --merge.')
+      for (const alias of aliases.values()) terminal.printNote(alias)
       if (removed.length > 0) terminal.printNote(`Removed: ${listPaths(removed, false)}`)
       terminal.printDone(`Downloaded ${formatFileCount(wanted)}`)
       terminal.print(relative(cwd, folder) || '.')
@@ -94,6 +99,21 @@ function placeOf(folder: string, cwd: string): { base: string; folder: string[] 
   return isBelow ? { base: cwd, folder: names } : { base: folder, folder: [] }
 }
 
+/**
+ * The paths of each `index.html` that a publish makes of another file, such as `index.htm`, with a sentence: it would be
+ * published in place of a later edition of that. One that the folder has is none.
+ */
+function findAliases(folder: string, files: readonly FileEntry[]): Map<string, string> {
+  const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
+  const made = findIndexAliases(files.filter(({ path }) => !INDEX.test(path))).filter(({ path, file }) => {
+    const isSame = file.hash !== undefined && hashes.get(path) === file.hash
+    return isSame && !listNames(join(folder, dirname(path))).includes('index.html')
+  })
+  return new Map(made.map((alias) => [alias.path, describeIndexAlias(alias)]))
+}
+
+const INDEX = /(^|\/)index\.html$/
+
 /** Throws a RefusedError unless the folder is absent, is empty, or has only files of the version, as after a cut-off pull. */
 async function assertReplaceable(folder: string, files: readonly FileEntry[]): Promise<void> {
   const names = existsSync(folder) ? readdirSync(folder) : []
@@ -101,14 +121,14 @@ async function assertReplaceable(folder: string, files: readonly FileEntry[]): P
   const refusal = new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
   // Before the whole tree is read, which may be that of a home folder.
   const topNames = new Set([STATE_FOLDER, ...files.map(({ path }) => path.split('/', 1)[0]!)])
-  if (names.some((name) => !topNames.has(name) && !isUnfinished(name))) throw refusal
+  if (names.some((name) => !topNames.has(normalizeNfc(name)) && !isUnfinished(name))) throw refusal
   // Also what a publish leaves out by default, which the site may have by a rule of its publisher.
   const found = scan(folder, { mode: 'merge', ignored: true })
   const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
   const isPulled =
     found.excluded.length + found.misnamed.length === 0 &&
-    found.files.every(({ local }) => hashes.has(local)) &&
-    (await digestAll(found.files)).every(({ hash }, index) => hash === hashes.get(found.files[index]!.local))
+    found.files.every(({ path }) => hashes.has(path)) &&
+    (await digestAll(found.files)).every(({ hash, path }) => hash === hashes.get(path))
   if (!isPulled) throw refusal
 }
 
@@ -150,20 +170,20 @@ async function removeDeleted(
     )
     return []
   }
+  const paths = new Set(files.map(({ path }) => path))
+  const folded = new Set(files.map(({ path }) => path.toLowerCase()))
   // Where names do not differ in case only, the pulled file may have the name of a deleted one.
-  const paths = new Set(files.map(({ path }) => path.toLowerCase()))
+  const isPulled = (path: string) => paths.has(path) || (folded.has(path.toLowerCase()) && writer.foldsCase())
   const deleted = new Map(
     before.files
-      .filter(({ path }) => !paths.has(path.toLowerCase()) && isWritablePath(path, platform))
+      .filter(({ path }) => isWritablePath(path, platform) && !isPulled(path))
       .map(({ path, hash }) => [path, hash]),
   )
   // What the rules of the folder leave out does not come back with a publish.
-  const present = scan(folder, { mode: 'merge', secrets: true }).files.filter(({ local }) =>
-    deleted.has(local),
-  )
+  const present = scan(folder, { mode: 'merge', secrets: true }).files.filter(({ path }) => deleted.has(path))
   const found = await digestAll(present)
   const removed = present.filter(
-    ({ local }, index) => found[index]!.hash === deleted.get(local) && !writer.isBehindLink(local),
+    ({ path, local }, index) => found[index]!.hash === deleted.get(path) && !writer.isBehindLink(local),
   )
   for (const { local } of removed) writer.remove(local)
   const kept = present.filter((file) => !removed.includes(file)).map(({ local }) => local)

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { readTar } from '../../client/cli/folder/read-tar.ts'
 import { concat, padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { sha256 } from '../api/content.ts'
 import { startForEachTest } from '../support/started-fixture.ts'
@@ -384,6 +388,16 @@ describe('the site of this folder', () => {
       assert.deepEqual([code, /Refusing to write into \S+\n/.test(stderr)], [6, true], stderr)
     }
     for (const { cwd } of [cli, clone]) assert.deepEqual(readdirSync(join(cwd, '.git/hooks')), [])
+  })
+
+  it('may have files of 8 GiB and more, whose sizes a tar has in binary', async () => {
+    const archive = pack()
+    archive.entry({ name: 'film.mp4', size: 9 * 2 ** 30 })
+    const header = await once(archive, 'data')
+    const files = readTar(Readable.from(header))
+    const { path, size } = (await files.next()).value!
+    assert.deepEqual([path, size], ['film.mp4', 9 * 2 ** 30])
+    await files.return(undefined)
   })
 
   it('replaces no file by bytes with another hash', async () => {

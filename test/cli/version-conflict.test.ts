@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
@@ -178,6 +178,53 @@ describe('publish after another version went live', () => {
       assert.deepEqual([pulled.removed, existsSync(join(cli.cwd, name))], [isKept ? [] : [name], isKept])
       assert.equal((await cli.run(['publish', '--replace'])).code, old === 'old' ? 0 : 7)
     }
+  })
+
+  it('changes nothing after a pull into a folder with names in another Unicode form or case', async () => {
+    using site = start({
+      ...{ 'site/index.html': 'home', 'site/About.html': 'about', 'site/u\u0308ber.html': 'old' },
+      ...{ 'site/cafe\u0301.html': 'cafe', 'site/na\u0308/a.html': 'a' },
+    })
+    const { cli } = site
+    const client = await site.signIn()
+    const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
+    site.pass()
+    const theirs = { 'index.html': 'home', 'about.html': 'about', 'caf\u00e9.html': 'theirs' }
+    await client.publish({
+      slug,
+      files: toFiles({ ...theirs, 'n\u00e4/a.html': 'a', 'n\u00e4/b.html': 'b' }),
+    })
+    site.pass()
+    const pulled = JSON.parse((await cli.run(['pull', 'site', '--force', '--json'])).stdout)
+    assert.deepEqual(pulled.removed, ['About.html', 'u\u0308ber.html'])
+    const names = readdirSync(join(cli.cwd, 'site'), { recursive: true, encoding: 'utf8' })
+    const there = ['about.html', 'cafe\u0301.html', 'index.html', 'na\u0308']
+    assert.deepEqual(names.sort(), [...there, 'na\u0308/a.html', 'na\u0308/b.html'])
+    assert.equal(readFileSync(join(cli.cwd, 'site/cafe\u0301.html'), 'utf8'), 'theirs')
+    const { code, stdout, stderr } = await cli.run(['publish', 'site', '--json'])
+    assert.deepEqual([code, JSON.parse(stdout).unchanged], [0, true], stderr)
+  })
+
+  it('has the index of another name as edited after a pull, which leaves out its copy', async () => {
+    using site = start({ 'site/index.htm': 'one', 'site/b/INDEX.HTML': 'b', 'site/b/index.html': 'b' })
+    const { cli } = site
+    const client = await site.signIn()
+    const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
+    site.pass()
+    const copied = await cli.run(['pull', 'copy', '--site', slug])
+    assert.match(copied.stderr, /index\.htm is also published as index\.html\n/)
+    assert.equal((await cli.run(['pull', 'site', '--force'])).code, 0)
+    for (const [folder, inside] of [
+      ['copy', ['INDEX.HTML']],
+      ['site', ['INDEX.HTML', 'index.html']],
+    ] as const) {
+      assert.deepEqual(readdirSync(join(cli.cwd, folder)).sort(), ['b', 'index.htm'])
+      assert.deepEqual(readdirSync(join(cli.cwd, folder, 'b')).sort(), inside)
+    }
+    cli.write({ 'site/index.htm': 'two' })
+    assert.equal((await cli.run(['publish', 'site'])).code, 0)
+    const { bytes } = await client.file(slug, 'index.html')
+    assert.equal(Buffer.concat(await Array.fromAsync(bytes())).toString(), 'two')
   })
 
   it('fails after a pull that skipped files, which the next publish would remove', async () => {

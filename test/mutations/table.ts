@@ -466,6 +466,8 @@ const ROWS: readonly Row[] = [
   ['publishes a folder that has the home folder', 'client/cli/publish-folder.ts', 'isWithin', '|| real.startsWith(target + sep)', '', 'test/cli/hostile-folder.test.ts'],
   ['publishes the working folder as a site of which it published another folder', 'client/cli/publish-folder.ts', 'rememberedFolder', 'if (folder === undefined && slug !== undefined) assertNoOtherFolder(siteMemory, slug)', '', 'test/cli/publish-choices.test.ts'],
   ['removes from a site what a pull skipped', 'client/cli/pull.ts', 'removeDeleted', 'kept.length === 0 && isComplete', 'kept.length === 0', 'test/cli/version-conflict.test.ts'],
+  ['keeps a deleted file whose name a pull has in another case', 'client/cli/pull.ts', 'removeDeleted', ' && writer.foldsCase()', '', 'test/cli/version-conflict.test.ts'],
+  ['pulls a second file beside one in another Unicode form', 'client/cli/folder/folder-writer.ts', 'FolderWriter.#spell', 'return spellings.get(name) ?? name', 'return name', 'test/cli/version-conflict.test.ts'],
   ['sends another request for a name of dots', 'client/sdk/operation.ts', 'operationTarget', "name === '.' || name === '..'", 'name === undefined', 'test/cli/previews.test.ts'],
   ['publishes without an account with the key of another server', 'client/cli/publish.ts', 'buildPlan', 'if (key === undefined && work.settings.key !== undefined && isNewSite({ slug, remembered }))', 'if (false)', 'test/cli/own-site.test.ts'],
   ['puts a name of a server into a command to copy', 'client/cli/report.ts', 'describeStory', '--name ${quoteArgument(suggestedName)}', '--name ${suggestedName}', 'test/cli/hostile-server.test.ts'],

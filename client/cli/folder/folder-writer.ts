@@ -1,10 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream, existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  createWriteStream,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { makeFolder } from '../../../packages/files/make-folder.ts'
 import type { FileEntry } from '../../../protocol/api/fields.schema.ts'
 import { validatePath } from '../../../protocol/manifest/paths.ts'
+import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 import { realPathOrUndefined } from '../../sdk/folder/scan.ts'
 import { RefusedError } from '../cli-error.ts'
 import type { TarEntry } from './read-tar.ts'
@@ -58,6 +67,9 @@ export class FolderWriter {
   readonly #signal: AbortSignal
   /** Folders that are known to be folders and no links. */
   readonly #checked = new Set<string>()
+  /** Of folders, their names in another Unicode form than NFC, by that. */
+  readonly #spellings = new Map<string, ReadonlyMap<string, string>>()
+  #foldsCase: boolean | undefined
 
   constructor({ base, folder, signal }: { base: string; folder: string[]; signal: AbortSignal }) {
     this.#base = base
@@ -94,6 +106,11 @@ export class FolderWriter {
 
   /** Whether names that differ only in case are one file. Creates the folder. */
   foldsCase(): boolean {
+    this.#foldsCase ??= this.#probeCase()
+    return this.#foldsCase
+  }
+
+  #probeCase(): boolean {
     const folder = join(this.#base, ...this.#folder)
     makeFolder(folder)
     const name = `.slipway-${randomUUID()}`
@@ -144,9 +161,36 @@ export class FolderWriter {
     rmSync(join(this.#base, ...this.#names(path)), { force: true })
   }
 
+  /** As the folder spells them: a publish makes NFC of names in another Unicode form. */
   #names(path: string): string[] {
-    return [...this.#folder, ...path.split('/')]
+    const names = [...this.#folder]
+    for (const name of path.split('/')) names.push(this.#spell(names, name))
+    return names
   }
+
+  #spell(above: readonly string[], name: string): string {
+    const isAscii = Buffer.byteLength(name) === name.length
+    if (isAscii) return name
+    const folder = join(this.#base, ...above)
+    const spellings = this.#spellings.get(folder) ?? findSpellings(folder)
+    this.#spellings.set(folder, spellings)
+    return spellings.get(name) ?? name
+  }
+}
+
+/** The names in a folder; none where there is no folder, or none that can be read. */
+export function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function findSpellings(folder: string): Map<string, string> {
+  const names = new Set(listNames(folder))
+  const spellings = [...names].map((name): [string, string] => [normalizeNfc(name), name])
+  return new Map(spellings.filter(([nfc]) => !names.has(nfc)))
 }
 
 function unexpectedBytes({ path }: FileEntry): RefusedError {

@@ -52,7 +52,9 @@ function parseHeader(header: Buffer): { path: string; size: number; type: string
   const text = (start: number, length: number) =>
     header.toString('utf8', start, start + length).split('\0', 1)[0]!
   const [name, prefix] = [text(0, 100), text(345, 155)]
-  const size = Number.parseInt(text(124, 12).trim() || '0', 8)
+  // From 8 GiB on binary, with the first bit set, as GNU tar writes it.
+  const size =
+    header[124]! & 0x80 ? header.readUIntBE(130, 6) : Number.parseInt(text(124, 12).trim() || '0', 8)
   return { path: prefix ? `${prefix}/${name}` : name, size, type: header.toString('latin1', 156, 157) }
 }
 
