@@ -1,6 +1,8 @@
 /** Why a connection failed, without the words of OpenSSL and of the parser of Node. */
 export function describeConnectionError(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const { message = String(error), errors = [] } = (error ?? {}) as Error & SystemError
+  // Of several addresses, each has its own reason.
+  if (message === '' && errors.length > 0) return errors.map(describeConnectionError).join(', ')
   const [, reason] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? []
   if (reason === 'wrong version number' || reason === 'packet length too long')
     return 'the answer is not HTTPS'

@@ -13,6 +13,8 @@ export interface NodeTransportOptions {
   maxSockets?: number
   /** Idle time-out of a connection in milliseconds. */
   idleMs?: number
+  /** Time-out of the opening of a connection in milliseconds. */
+  openMs?: number
   /** By default every server is reached directly. */
   proxyFor?: ProxyFor
 }
@@ -23,13 +25,23 @@ export interface NodeTransport {
   close(): void
 }
 
+/**
+ * Time after which another address of a host is tried in milliseconds. Node ends the first attempt then: with its default of
+ * 250, a distant host is unreachable when the family of its last address is.
+ */
+const ADDRESS_TIMEOUT_MS = 1500
+
 /** The transport for Node: keep-alive connections and streamed bodies over `node:http`. */
 export function nodeTransport({
   maxSockets = 32,
   idleMs = 120_000,
+  openMs = 20_000,
   proxyFor = () => undefined,
 }: NodeTransportOptions = {}): NodeTransport {
-  const settings = { keepAlive: true, maxSockets, noDelay: true, autoSelectFamily: true, timeout: idleMs }
+  const settings = {
+    ...{ keepAlive: true, maxSockets, noDelay: true, timeout: idleMs },
+    ...{ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS },
+  }
   const agents = new Map<string, Agent>()
   const getAgent = (key: string, create: () => Agent) => {
     const agent = agents.get(key) ?? create()
@@ -38,18 +50,18 @@ export function nodeTransport({
   }
   const getPlain = () => getAgent('plain', () => new http.Agent(settings))
   const getSecure = () => getAgent('secure', () => new (loadHttps().Agent)(settings))
+  const plain = () => ({ agent: getPlain(), client: http, openMs, idleMs, opened: 'connect' }) as const
+  const secure = () =>
+    ({ agent: getSecure(), client: loadHttps(), openMs, idleMs, opened: 'secureConnect' }) as const
   return {
     async send(request) {
       const proxy = proxyFor(request.url)
-      if (!request.url.startsWith('https:')) {
-        if (proxy?.protocol !== 'https:')
-          return exchange(request, { agent: getPlain(), client: http, forwarder: proxy })
-        return exchange(request, { agent: getSecure(), client: loadHttps(), forwarder: proxy })
-      }
-      if (!proxy) return exchange(request, { agent: getSecure(), client: loadHttps() })
+      if (!request.url.startsWith('https:'))
+        return exchange(request, { ...(proxy?.protocol === 'https:' ? secure() : plain()), forwarder: proxy })
+      if (!proxy) return exchange(request, secure())
       const { TunnelAgent } = await import('./tunnel-agent.ts')
       const agent = getAgent(proxy.href, () => new TunnelAgent(proxy, settings))
-      return exchange(request, { agent, client: loadHttps() })
+      return exchange(request, { ...secure(), agent })
     },
     close() {
       for (const agent of agents.values()) agent.destroy()
@@ -60,6 +72,10 @@ export function nodeTransport({
 interface Route {
   agent: Agent
   client: typeof http | typeof https
+  openMs: number
+  idleMs: number
+  /** The event of a socket that is open. */
+  opened: 'connect' | 'secureConnect'
   /** The proxy that receives the request itself. */
   forwarder?: URL | undefined
 }
@@ -70,7 +86,7 @@ const MAX_TEXT_BYTES = 64 * 1024 * 1024
 const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'PUT'])
 
 function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
-  const { agent, client, forwarder } = route
+  const { agent, client, openMs, idleMs, opened, forwarder } = route
   const forward = forwarder && forwardThrough(forwarder, request.url)
   // One signal aborts many uploads; Node would warn about its eleventh listener.
   if (request.signal) setMaxListeners(0, request.signal)
@@ -83,7 +99,19 @@ function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
       ...(request.signal && { signal: request.signal }),
     }
     const outgoing = forward ? client.request(options) : client.request(request.url, options)
-    outgoing.on('timeout', () => outgoing.destroy(new Error('the connection timed out')))
+    let isOpening = false
+    outgoing.on('socket', (socket) => {
+      if (outgoing.reusedSocket || !socket.connecting) return
+      isOpening = true
+      socket.setTimeout(openMs)
+      socket.once(opened, () => {
+        isOpening = false
+        socket.setTimeout(idleMs)
+      })
+    })
+    outgoing.on('timeout', () =>
+      outgoing.destroy(new Error(isOpening ? 'it was not accepted in time' : 'the connection timed out')),
+    )
     let isAnswered = false
     outgoing.on('error', (error) => {
       // Each repetition uses up an idle connection, or the one attempt over a new one.
