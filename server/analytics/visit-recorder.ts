@@ -48,7 +48,6 @@ export class VisitRecorder extends Component<VisitRecorderParts> implements Asyn
     if (!this.buffer.includes(now)) this.#rotate(now)
   }
 
-  /** The counter of a site; undefined, and counted as dropped, beyond the maximum number. */
   site(slug: string): SiteStats | undefined {
     const { sites } = this.buffer
     const before = sites.size

@@ -59,7 +59,7 @@ export function runAction(command: string, actions: Record<string, Action>): Act
 
 const FLAGS = [
   ...(['force', 'json', 'without-secret', 'with-sessions'] as const),
-  ...(['other-service', 'repair', 'remove', 'revoke'] as const),
+  ...(['other-service', 'repair', 'remove', 'revoke', 'discard-lost-keys'] as const),
 ]
 const TEXTS = [
   ...(['reason', 'public-reason', 'note', 'for', 'level', 'link', 'from', 'until'] as const),

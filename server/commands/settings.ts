@@ -1,6 +1,7 @@
 import { pluralize, stripControlChars } from '../../protocol/format.ts'
 import { describeSettings } from '../config/settings.ts'
-import { type Command, type CommandContext, UsageError } from './command.ts'
+import { type Action, readOptions, runAction } from './actions.ts'
+import type { Command, CommandContext } from './command.ts'
 
 export const settings: Command = {
   usage: [
@@ -11,7 +12,7 @@ export const settings: Command = {
     ],
   ],
   async run(context, args) {
-    if (args.length > 0) return shareSettings(context, args)
+    if (args.length > 0) return runAction('settings', { share })(context, args)
     listSettings(context)
     return 0
   },
@@ -27,13 +28,10 @@ function listSettings(context: CommandContext): void {
     context.print(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
 }
 
-async function shareSettings(context: CommandContext, [verb, ...options]: string[]): Promise<number> {
-  if (verb !== 'share')
-    throw new UsageError(`Unknown command: settings ${verb}. Use settings, or settings share.`)
-  if (options.some((option) => option !== '--discard-lost-keys'))
-    throw new UsageError(`settings share takes only --discard-lost-keys: ${options.join(' ')}`)
+const share: Action = async (context, args) => {
+  const { options } = readOptions('settings share', args, { takes: ['discard-lost-keys'], operands: [] })
+  const { 'discard-lost-keys': discardsLostKeys = false } = options
   await using data = await context.openData('none')
-  const discardsLostKeys = options.length > 0
   const { encrypted, discarded } = await data.shareSettings({ discardsLostKeys })
   if (context.config.databaseUrl !== '')
     context.print(

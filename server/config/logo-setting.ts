@@ -11,17 +11,8 @@ const DRAWING_ELEMENTS = new Set([
   ...['svg', 'g', 'defs', 'symbol', 'use', 'title', 'desc', 'style', 'marker', 'mask', 'clippath', 'pattern'],
   ...['path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'text', 'tspan', 'textpath'],
   ...['lineargradient', 'radialgradient', 'stop', 'filter', 'feblend', 'fecolormatrix', 'fecomposite'],
-  ...[
-    'fecomponenttransfer',
-    'feflood',
-    'fefunca',
-    'fefuncb',
-    'fefuncg',
-    'fefuncr',
-    'fegaussianblur',
-    'femerge',
-  ],
-  ...['femergenode', 'femorphology', 'feoffset', 'fedropshadow'],
+  ...['fecomponenttransfer', 'feflood', 'fefunca', 'fefuncb', 'fefuncg', 'fefuncr', 'fegaussianblur'],
+  ...['femerge', 'femergenode', 'femorphology', 'feoffset', 'fedropshadow'],
 ])
 
 /** The logo of the service: an SVG or PNG file, read when the service starts. */

@@ -9,14 +9,12 @@ import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import type { BlobRecord } from '../store/tables/blobs.ts'
 
-/** What is read each day: bytes, or percent of all blobs. */
-export type DailyShare = ReserveSize
-
 export const VERIFY_INTERVAL_SECONDS = 600
 
 interface VerifyOptions extends Pick<Parts, 'store' | 'clock' | 'log' | 'telemetry'> {
   blobs: Pick<Blobs, 'verify'>
-  config: { verifyDaily: DailyShare }
+  /** What is read each day: bytes, or percent of all blobs. */
+  config: { verifyDaily: ReserveSize }
 }
 
 /** The time until which the share is used, the hash of the last blob that was read, and those that could not be read. */
@@ -98,7 +96,7 @@ async function saveCursor(store: Store, { usedUntil, after, unread }: Cursor): P
 }
 
 /** The part of the daily share that a blob uses: hashes are distributed evenly, so their range is a percentage. */
-function shareOf(record: BlobRecord, after: string, daily: DailyShare): number {
+function shareOf(record: BlobRecord, after: string, daily: ReserveSize): number {
   if ('percent' in daily) return ((toFraction(record.hash) - toFraction(after)) * 100) / daily.percent
   return listLocations(record).reduce((sum, { size }) => sum + size, 0) / daily.bytes
 }

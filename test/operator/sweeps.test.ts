@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { openForOperator } from '../../server/app.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
+import type { ReserveSize } from '../../server/blobs/disk-reserve.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { UNLESS } from '../../server/domains/schedule.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import type { DailyShare } from '../../server/jobs/verify-blobs.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import type { Store } from '../../server/store/store.ts'
 import { keep, listObjects } from '../blobs/bytes.ts'
@@ -263,7 +263,7 @@ test('every stored file is compared with its hash once in the time that the dail
       },
     },
   }
-  const withDaily = (verifyDaily: DailyShare) => ({ ...options, config: { ...options.config, verifyDaily } })
+  const withDaily = (verifyDaily: ReserveSize) => ({ ...options, config: { ...options.config, verifyDaily } })
   for (const [round, verifyDaily] of [{ percent: 10 }, { bytes: contents.join('').length / 10 }].entries()) {
     for (let runs = 0; runs < 10.5 * 144; runs++, clock.now += 600_000)
       await verification.run(withDaily(verifyDaily), { since: clock.now - 600_000 })
