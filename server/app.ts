@@ -49,7 +49,7 @@ import type { Tracer } from './lib/telemetry.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
-import { FleetSettings, type UsedSettings } from './operations/fleet/fleet-settings.ts'
+import { assertSameBucket, FleetSettings, type UsedSettings } from './operations/fleet/fleet-settings.ts'
 import { NodeReporter } from './operations/fleet/nodes.ts'
 import { InternalServer } from './operations/internal/internal-server.ts'
 import { METRICS_PATH, metricsRoute, ON_DEMAND_TLS_PATH, onDemandTls } from './operations/internal/routes.ts'
@@ -120,6 +120,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const backends = await openBackends(config, baseUrl, startOptions, database)
   if (!database) {
     stack.use(backends.store)
+    await assertSameBucket(backends.store, { ...config, secret: backends.secret })
     stack.use(backends.ballast.start())
     // For commands, which must not begin with others. A full disk must not stop the start.
     await makeSettingsShared(config, backends).catch((error: unknown) =>

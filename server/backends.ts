@@ -5,7 +5,7 @@ import type { AcmeOptions } from '../packages/acme-client/client.ts'
 import { parseBucketUrl } from '../packages/s3-client/bucket-url.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { DamageReport } from './blobs/damage.ts'
-import { diskBlobs } from './blobs/disk.ts'
+import { diskBlobs, hasShards } from './blobs/disk.ts'
 import { Ballast, DiskReserve } from './blobs/disk-reserve.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
@@ -192,7 +192,12 @@ export async function openBlobs(
   const damage = new DamageReport({ log, metrics, record })
   const parts = { bootId, clock: store.clock, reserve, damage }
   if (config.blobsUrl === '') {
-    const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
+    const blobs = inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
+    // What is published below a mount point is lost when its disk is mounted.
+    if (!hasShards(folder.blobs) && (await store.read.blobs.list('', 1)).length > 0)
+      throw new ConfigError(
+        `${folder.blobs} is empty, but the database names files: mount its disk, or set SLIPWAY_BLOBS_URL to their bucket. If they are lost, create the folder ${join(folder.blobs, '00')} to start without them.`,
+      )
     return observeBlobs(blobs, telemetry)
   }
   const { s3Blobs } = await import('./blobs/s3/s3.ts')

@@ -537,6 +537,11 @@ function isShard(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name)
 }
 
+/** Whether the folder has ever had an object: false for a mount point without its disk. */
+export function hasShards(folder: string): boolean {
+  return readdirSync(folder).some(isShard)
+}
+
 function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   return work().catch(translateError)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import { readDescriptors } from '../../server/operations/telemetry/process-metrics.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { listen } from '../support/listen.ts'
+import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -74,6 +75,39 @@ test('what stops a start, and commands that use the data, is one line, with exit
         'SLIPWAY_SECRET=(hidden) is not allowed: it must have at least 32 characters\n',
     )
   }
+})
+
+test('a start without the files of its sites, as without their disk or bucket, ends before it takes new ones', async () => {
+  await using folder = await memoryFolder()
+  const DATA = join(folder.path, 'data')
+  const [blobs, disk] = [join(DATA, 'blobs'), join(folder.path, 'disk')]
+  const start = async (settings: Record<string, string> = {}) => {
+    const { code, stderr } = await run(['serve'], { DATA, PORT: '0', LOG: 'warn', ...settings })
+    return [code, stderr]
+  }
+  const publish = async () => {
+    await using service = await startTestService({ DATA })
+    return await service.client().publishContents({ files: [{ path: 'index.html', content: 'a page' }] })
+  }
+  await publish()
+  const [code, stderr] = await start({ BLOBS_URL: 's3://another?region=eu-west-1' })
+  assert.equal(code, 1)
+  assert.match(
+    `${stderr}`,
+    /^slipway-server: SLIPWAY_BLOBS_URL is not that of the service .*settings share\n$/,
+  )
+  await rename(blobs, disk)
+  await mkdir(blobs)
+  const empty = `slipway-server: ${blobs} is empty, but the database names files: mount its disk, or set SLIPWAY_BLOBS_URL to their bucket. If they are lost, create the folder ${join(blobs, '00')} to start without them.\n`
+  assert.deepEqual(await start(), [1, empty])
+  assert.equal((await run(['backup', folder.path], { DATA })).stderr, empty)
+  await rm(blobs, { recursive: true })
+  assert.deepEqual(await start(), [1, empty])
+  await mkdir(join(blobs, '00'))
+  await publish()
+  await rm(blobs, { recursive: true })
+  await rename(disk, blobs)
+  await publish()
 })
 
 test(

@@ -90,7 +90,8 @@ export async function replaceSharedSettings(store: Store, settings: SharedSettin
 /** What a command uses: where and how data are stored, also the domains, or also limits, lifetimes and so on. */
 export type UsedSettings = 'storage' | 'identity' | 'all'
 
-const STORAGE: readonly string[] = [settings.secret.name, settings.blobsUrl.name]
+const BLOBS_URL = settings.blobsUrl.name
+const STORAGE: readonly string[] = [settings.secret.name, BLOBS_URL]
 
 /** ConfigError when the service that ran last on these data had other settings than a command, of those that it uses. */
 export async function assertServiceSettings(
@@ -106,6 +107,15 @@ export async function assertServiceSettings(
   if (different.length === 0) return
   throw new ConfigError(
     `The service has other values of ${different.join(', ')}. Run the command with the settings of the service. If these are right, restart the service with them, or run \`slipway-server settings share\`.`,
+  )
+}
+
+/** ConfigError for another bucket than before: all sites would fail, and publishes be where the next start has none. */
+export async function assertSameBucket(store: Store, settings: SharedSettings): Promise<void> {
+  const different = compareSharedSettings(await store.read.sharedSettings.list(), settings)
+  if (!different.includes(BLOBS_URL)) return
+  throw new ConfigError(
+    `${BLOBS_URL} is not that of the service that ran last on these data. Correct it, or, when the files are there, run once: slipway-server settings share`,
   )
 }
 
