@@ -23,7 +23,7 @@ async function runSweeps(context: CommandContext, args: string[]): Promise<numbe
   await using data = await context.openData('all')
   const errors: Error[] = []
   for (const one of chosen) {
-    const count = await runByHand(one, data).catch((error: Error) => void errors.push(error))
+    const count = await runByHand(one, data, name !== 'all').catch((error: Error) => void errors.push(error))
     context.print(`${one.name}: ${count ?? `failed: ${errors.at(-1)?.message}`}`)
   }
   if (errors.length > 0) throw errors[0]

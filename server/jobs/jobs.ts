@@ -63,6 +63,8 @@ export interface Sweep {
 /** Recent changes, or everything (by hand). */
 export interface SweepScope {
   since: number
+  /** The operator has named this sweep. */
+  isNamed?: boolean
   /** Ends the sweep when its process stops. Its store does that too, at its next use. */
   signal?: AbortSignal
 }
@@ -322,16 +324,20 @@ async function collectBlobs({ store, blobs, clock, config }: SweepParts): Promis
 
 /**
  * Finds what crashes and power cuts may have left behind: objects of the service without a row that are older than any
- * upload. Continues where an earlier run ended. A run that is not by hand discards no more objects than it has found
- * rows for: with another database, these would be the files of a service in use.
+ * upload. By schedule it continues where an earlier run ended. Unless the operator has named it, it discards no more objects
+ * than it has found rows for: with another database, these would be the files of a service in use.
  */
-async function discardStrayObjects(parts: SweepParts, { since }: SweepScope): Promise<number> {
+async function discardStrayObjects(
+  parts: SweepParts,
+  { since, isNamed = false }: SweepScope,
+): Promise<number> {
   const { store, blobs, clock, config, log } = parts
   const before = clock() - config.pendingLifetime * 1000
-  let withRow = since === 0 ? Number.POSITIVE_INFINITY : 0
+  let withRow = isNamed ? Number.POSITIVE_INFINITY : 0
   let discarded = 0
   let waiting: string[] = []
-  for (let after = await store.read.jobCursors.find(STRAYS_CURSOR); ; ) {
+  const cursor = since === 0 ? undefined : await store.read.jobCursors.find(STRAYS_CURSOR)
+  for (let after = cursor; ; ) {
     const page = await blobs.list(after)
     after = page.at(-1)
     const old = page.filter((object) => (blobs.createdAt(object) ?? before) < before)

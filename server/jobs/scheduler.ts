@@ -131,14 +131,14 @@ export class Scheduler implements AsyncDisposable {
   }
 }
 
-export function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
-  return sweep.run(options, { since: 0 })
+export function runOnce(sweep: Sweep, options: SweepParts, isNamed = true): Promise<number> {
+  return sweep.run(options, { since: 0, isNamed })
 }
 
 /** The same for the operator, recorded as the scheduler does. */
-export function runByHand(sweep: Sweep, options: SweepParts): Promise<number> {
+export function runByHand(sweep: Sweep, options: SweepParts, isNamed = true): Promise<number> {
   const run = { name: sweep.name, startedAt: options.clock() }
-  return new SweepRunRecorder(options).run(run, () => runOnce(sweep, options))
+  return new SweepRunRecorder(options).run(run, () => runOnce(sweep, options, isNamed))
 }
 
 function firstDelay(sweep: Sweep): number {
@@ -185,7 +185,8 @@ export class SweepRunRecorder extends Component<Pick<Parts, 'store' | 'log' | 't
     const hasFailed = error !== null
     const last = this.#recorded.get(name)
     const isRepeated = last !== undefined && !last.hasFailed && !hasFailed
-    if (isRepeated && startedAt - last.at < RECORD_INTERVAL_MS) return
+    // The clock may have been set back.
+    if (isRepeated && Math.abs(startedAt - last.at) < RECORD_INTERVAL_MS) return
     this.#recorded.set(name, { at: startedAt, hasFailed })
     await store
       .execute('relaxed', ({ sweepRuns }) => sweepRuns.record(run))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -271,6 +271,20 @@ test('the list of settings has the default and the value in effect in aligned co
   assert.equal(findValue('SLIPWAY_SMTP_URL'), '(hidden)')
   assert.equal(findValue('SLIPWAY_ACME_URL'), '(hidden)@ca.test')
   assert.doesNotMatch(lines.join(), /hush/)
+})
+
+test('sweep all deletes no stored files that the database does not know, which sweep unnamed does', async () => {
+  await using data = await memoryFolder()
+  await writeEmptyDatabase(data.path)
+  const folder = join(data.path, 'blobs', 'ab')
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'ab12-00000000-0123456789ab'), 'a file of 1970')
+  const settings = { DATA: data.path, SECRET: 'a secret of more than 32 characters' }
+  const all = await run(['sweep', 'all'], settings)
+  assert.equal(all.code, 0)
+  assert.ok(all.lines.includes('unnamed: 0'))
+  assert.match(all.lines.join('\n'), /run slipway-server sweep unnamed/)
+  assert.deepEqual((await run(['sweep', 'unnamed'], settings)).lines, ['unnamed: 1'])
 })
 
 test('sweep all runs the other sweeps when one fails, and exits with 1', async () => {
