@@ -193,14 +193,14 @@ async function restoreInto(
 ): Promise<MoveResult> {
   const { beginRestore, toBlobSource } = await import('./backup/restore.ts')
   const { claimTarget, Snapshot } = await import('../store/transfer.ts')
-  const { move } = await import('./move.ts')
+  const { hasFiles, move } = await import('./move.ts')
   const { database, secret, fetchDatabase, finish } = await beginRestore(target, manifest, config.data)
   await using stack = new AsyncDisposableStack()
   const targetConfig = { ...config, secret }
   const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
   const sourceId = `${manifest.time} ${manifest.database.hash}`
   // From now on, no service starts on the folder before it is complete.
-  await claimTarget(restored.tables, sourceId)
+  await claimTarget(restored.tables, sourceId, () => hasFiles(restored.blobs))
   await fetchDatabase()
   // Migrates it, or refuses that of a newer release.
   await (await sqliteStore({ file: database, clock: Date.now }))[Symbol.asyncDispose]()

@@ -45,7 +45,7 @@ const MAX_CONCURRENT_FILES = 16
  */
 export async function move({ source, target, sourceId, now, report }: MoveOptions): Promise<MoveResult> {
   const transfer = new Transfer(source.tables, target.tables)
-  await transfer.begin(sourceId, now)
+  await transfer.begin(sourceId, now, () => hasFiles(target.blobs))
   const progress: MoveProgress = { files: 0, ofFiles: await transfer.countBlobs(), bytes: 0 }
   const damaged: string[] = []
   const copier = new Copier({ source: source.blobs, target: target.blobs })
@@ -61,6 +61,11 @@ export async function move({ source, target, sourceId, now, report }: MoveOption
   const rows = await transfer.copyRows()
   await transfer.finish()
   return { ...progress, rows, damaged }
+}
+
+/** Names of others count as none. */
+export async function hasFiles(blobs: Blobs): Promise<boolean> {
+  return (await blobs.list()).some((object) => blobs.createdAt(object) !== undefined)
 }
 
 class Copier extends Component<{ source: BlobSource; target: Blobs }> {

@@ -40,8 +40,15 @@ export class DatabaseInUseError extends Error {
   override name = 'DatabaseInUseError'
 }
 
-/** Reserves a database for one source. DatabaseInUseError when it has other rows, or another source has claimed it. */
-export async function claimTarget({ db }: Pick<Tables, 'db'>, sourceId: string): Promise<void> {
+/**
+ * Reserves a database for one source. DatabaseInUseError when it has other rows, or another source has claimed it, or at
+ * first when files of a service are where its own will be: each of the two services would delete those of the other one.
+ */
+export async function claimTarget(
+  { db }: Pick<Tables, 'db'>,
+  sourceId: string,
+  hasFiles: () => Promise<boolean>,
+): Promise<void> {
   const cursors = new Rows(db, 'job_cursors')
   const marker = await cursors.find({ job: UNFINISHED_MOVE })
   if (marker?.position === sourceId) return
@@ -49,6 +56,10 @@ export async function claimTarget({ db }: Pick<Tables, 'db'>, sourceId: string):
   for (const table of ['accounts', 'sites', 'blobs'] as const)
     if (await db.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
       throw new DatabaseInUseError('The target is in use: it has the data of a service')
+  if (await hasFiles())
+    throw new DatabaseInUseError(
+      'The target is in use: it has files of a service. Use another folder, bucket or prefix',
+    )
   await cursors.insert({ job: UNFINISHED_MOVE, position: sourceId })
 }
 
@@ -63,10 +74,10 @@ export class Transfer {
   }
 
   /** Also continues a transfer of this source. DatabaseInUseError as `claimTarget`, or when a node uses a database. */
-  async begin(sourceId: string, now: TransferTimes): Promise<void> {
+  async begin(sourceId: string, now: TransferTimes, hasFiles: () => Promise<boolean>): Promise<void> {
     await assertNoNode(this.#source, 'source', now.source)
     await assertNoNode(this.#target, 'target', now.target)
-    await claimTarget({ db: this.#target }, sourceId)
+    await claimTarget({ db: this.#target }, sourceId, hasFiles)
   }
 
   async countBlobs(): Promise<number> {

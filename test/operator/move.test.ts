@@ -169,9 +169,10 @@ describe('a move', () => {
 
   test('leaves a part of the data, on which no service or command starts', requires('postgres'), async () => {
     await using target = await memoryFolder()
+    await using other = await memoryFolder()
     await using database = await (await sharedPostgres()).createDatabase()
     const databaseUrl = database.url
-    for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
+    for (const to of [{ data: target.path }, { databaseUrl, data: other.path }]) {
       await assert.rejects(move({ data: original }, to, stopAtSecondPage()), /stopped/)
       const rows = mock.method(Transfer.prototype, 'copyRows', () => Promise.reject(new Error('no rows')))
       await assert.rejects(move({ data: original }, to), /no rows/)
@@ -193,6 +194,16 @@ describe('a move', () => {
       await refused()
     }
     await refused()
+  })
+
+  test('is refused each time where files of a service are, which one of the two would delete', async () => {
+    await using target = await memoryFolder()
+    const [from, to] = [{ data: original }, { data: target.path }]
+    await cp(join(original, 'blobs'), join(target.path, 'blobs'), { recursive: true })
+    for (const _ of [1, 2])
+      await assert.rejects(move(from, to), { name: 'DatabaseInUseError', message: /has files of a service/ })
+    await rm(join(target.path, 'blobs'), { recursive: true })
+    await move(from, to)
   })
 
   test('is refused each time while a node uses the source or the target', requires('postgres'), async () => {
