@@ -1,4 +1,5 @@
 import { formatBytes, pluralize } from '../../protocol/format.ts'
+import { findNearest } from '../../protocol/nearest.ts'
 import type { BackupManifest } from '../operations/backup/manifest.ts'
 import { type CommandContext, UsageError } from './command.ts'
 
@@ -26,9 +27,15 @@ export async function readBackup(values: readonly string[], setting: string) {
   return { name, target, manifest: await readManifest(target, hasTime ? time : undefined) }
 }
 
-export function chooseTarget(values: readonly string[], setting: string): string {
-  if (values.length > 1) throw new UsageError(`One target is enough: ${values.join(' ')}`)
-  const target = values[0] ?? setting
+/** A word may be a mistyped command: a folder is typed with a slash. */
+export function chooseTarget([typed, ...more]: readonly string[], setting: string): string {
+  if (more.length > 0) throw new UsageError(`One target is enough: ${[typed, ...more].join(' ')}`)
+  if (typed !== undefined && !/^s3:|\/|^\.{1,2}$/.test(typed)) {
+    const near = findNearest(typed, ['list', 'verify'])
+    const suggestion = near === undefined ? '' : ` Did you mean backup ${near}?`
+    throw new UsageError(`${typed} is not a target.${suggestion} Type a folder with a slash: ./${typed}`)
+  }
+  const target = typed ?? setting
   if (target === '') throw new UsageError('A target is missing: a folder, s3://…, or SLIPWAY_BACKUP_TARGET.')
   return target
 }

@@ -40,6 +40,14 @@ describe('slipway-server backup', () => {
         /docs\/scale\.md describes under "Backup"/,
       ],
       [['list', folder.path, 'more'], {}, 2, /One target is enough/],
+      [
+        ['lits'],
+        {},
+        2,
+        /^lits is not a target\. Did you mean backup list\? Type a folder with a slash: \.\/lits\n/,
+      ],
+      [['verify', 'mnt'], {}, 2, /^mnt is not a target\. Type a folder/],
+      [['./docs.ts'], {}, 1, /docs\.ts is not a folder/],
       [['verify', folder.path], {}, 1, /has no complete backup/],
       [['verify', folder.path, '2026-01-01T00-00-00.000Z'], {}, 1, /has no backup 2026-01-01/],
     ] as const) {
