@@ -19,6 +19,7 @@ import {
   dnsServers,
   duration,
   file,
+  folder,
   hostName,
   integer,
   issuers,
@@ -118,7 +119,7 @@ const rows = {
   dnsServers: dnsServers(
     'DNS servers for checking custom domains, separated by commas. Default: the servers of the system.',
   ),
-  data: text('./data', 'Folder of the database, files of sites, emails and the secret.'),
+  data: folder('./data', 'Folder of the database, files of sites, emails and the secret.'),
   databaseUrl: databaseUrl(
     'PostgreSQL database that all nodes of a fleet share: postgres://user:password@host:port/database, with several hosts separated by commas. Default: an SQLite database in the data folder.',
   ),

@@ -85,6 +85,11 @@ export function text(defaultValue: string, description: string): SettingType<str
   return define(defaultValue, description, (given) => given)
 }
 
+export function folder(defaultValue: string, description: string): SettingType<string> {
+  const problem = 'it must be a path: outside of a shell, ~ and $ at its beginning stay as they are'
+  return { ...checked((given) => !/^[~$]/.test(given), problem, description), defaultValue }
+}
+
 export function displayName(defaultValue: string, description: string): SettingType<string> {
   return define(defaultValue, description, (given) => {
     if (!/^[^\p{C}]{1,40}$/u.test(given) || given.trim() === '')
@@ -480,12 +485,6 @@ function isFile(path: string, mode: number): boolean {
 
 /** Loopback, RFC 1918, RFC 4193 and link-local addresses. */
 const PRIVATE_NETWORKS = [
-  '127.0.0.0/8',
-  '::1/128',
-  '10.0.0.0/8',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  '169.254.0.0/16',
-  'fc00::/7',
-  'fe80::/10',
+  ...['127.0.0.0/8', '::1/128', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
+  ...['fc00::/7', 'fe80::/10'],
 ]

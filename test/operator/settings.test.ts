@@ -12,7 +12,7 @@ import { memoryFolder } from '../tools/memory-folder.ts'
 import { run } from './program.ts'
 
 /** Settings that accept any text; an invalid value is found when it is used. */
-const ANY_TEXT = ['ACCESS_LOG', 'HOST', 'INTERNAL_HOST', 'DATA', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
+const ANY_TEXT = ['ACCESS_LOG', 'HOST', 'INTERNAL_HOST', 'ACME_PROFILE', 'ACME_EAB_KEY_ID']
 
 const NO_NUMBERS = [' 1', '1 ', '-1', '1.5', '1e3', '0x10', 'many', '99999999999999999999']
 
@@ -131,6 +131,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
       /must have the form s3:|invalid bucket|no user|name the region|endpoint|unknown parameter|prefix/,
     secret: true,
   },
+  DATA: { values: ['~/slipway', '$HOME/slipway'], allowed: /must be a path: outside of a shell/ },
   BACKUP_TARGET: {
     values: ['s3://', 's3://bucket', 's3://key:hush@bucket?region=x'],
     allowed: /must name the region|invalid bucket|no user/,
