@@ -16,15 +16,18 @@ export function progressPrinter(context: CommandContext, isOff: boolean): (descr
   }
 }
 
-/** The backup of a time, which comes after the target, or the newest. */
-export async function readBackup(values: readonly string[], setting: string) {
+/** A target, and the time of a backup after it, or none for the newest. */
+export function chooseBackup(values: readonly string[], setting: string): { name: string; time?: string } {
+  const time = values.at(-1)
+  if (time === undefined || !/^\d{4}-\d\d-\d\dT/.test(time)) return { name: chooseTarget(values, setting) }
+  return { name: chooseTarget(values.slice(0, -1), setting), time }
+}
+
+export async function readBackup({ name, time }: ReturnType<typeof chooseBackup>) {
   const { openBackupTarget } = await import('../operations/copies.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')
-  const time = values.at(-1)
-  const hasTime = time !== undefined && /^\d{4}-\d\d-\d\dT/.test(time)
-  const name = chooseTarget(hasTime ? values.slice(0, -1) : values, setting)
   const target = await openBackupTarget(name)
-  return { name, target, manifest: await readManifest(target, hasTime ? time : undefined) }
+  return { target, manifest: await readManifest(target, time) }
 }
 
 /** A word may be a mistyped command: a folder is typed with a slash. */

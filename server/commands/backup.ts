@@ -3,7 +3,14 @@ import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
 import type { VerifyResult } from '../operations/backup/verify.ts'
 import { type Action, readOptions } from './actions.ts'
-import { chooseTarget, describe, progressPrinter, readBackup, readNumber } from './backup-options.ts'
+import {
+  chooseBackup,
+  chooseTarget,
+  describe,
+  progressPrinter,
+  readBackup,
+  readNumber,
+} from './backup-options.ts'
 import type { Command, CommandContext } from './command.ts'
 
 export const backup: Command = {
@@ -103,16 +110,22 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const { json = false, repair = false } = options
   const of = readNumber(options.parts, 1, '--parts needs a number of days')
   const { partOfDay, verify } = await import('../operations/backup/verify.ts')
-  const { name, target, manifest } = await readBackup(values, config.backupTarget)
+  const { recordFailure, repairBackup } = await import('../operations/copies.ts')
+  const chosen = chooseBackup(values, config.backupTarget)
+  const run = { target: chosen.name, log, version, deadlines }
   const printProgress = progressPrinter(context, json)
   const report = ({ files, bytes }: VerifyResult) =>
     printProgress(() => `${pluralize(files, 'file')}, ${formatBytes(bytes)} compared`)
-  const result = await verify(target, manifest, report, partOfDay(new Date(), of))
+  const compare = async () => {
+    const { target, manifest } = await readBackup(chosen)
+    const result = await verify(target, manifest, report, partOfDay(new Date(), of))
+    const lost = [...result.missing, ...result.damaged]
+    const repaired = repair && lost.length > 0 ? await repairBackup(config, { ...run, hashes: lost }) : []
+    return { manifest, result, lost, repaired }
+  }
+  const compared = await (repair ? recordFailure(config, run, compare) : compare())
+  const { manifest, result, lost, repaired } = compared
   const { files, bytes, missing, damaged } = result
-  const lost = [...missing, ...damaged]
-  const { repairBackup } = await import('../operations/copies.ts')
-  const run = { target: name, hashes: lost, log, version, deadlines }
-  const repaired = repair && lost.length > 0 ? await repairBackup(config, run) : []
   const isIntact = repaired.length === lost.length
   if (json) context.print(JSON.stringify({ time: manifest.time, ok: isIntact, ...result, repaired }))
   else {

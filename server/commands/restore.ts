@@ -3,7 +3,7 @@ import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
 import { bucketUrl, databaseUrl, readValue } from '../config/setting-types.ts'
 import type { BackupManifest } from '../operations/backup/manifest.ts'
 import { readOptions } from './actions.ts'
-import { describe, progressPrinter, readBackup } from './backup-options.ts'
+import { chooseBackup, describe, progressPrinter, readBackup } from './backup-options.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const restore: Command = {
@@ -31,7 +31,7 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
     blobsUrl: toBlobs ? readValue('--to-blobs', bucketUrl(''), toBlobs) : '',
   }
   const { restoreData } = await import('../operations/copies.ts')
-  const { target, manifest } = await readBackup(values, config.backupTarget)
+  const { target, manifest } = await readBackup(chooseBackup(values, config.backupTarget))
   if (!json) context.print(`Backup ${manifest.time}: ${describe(manifest)}`)
   const printProgress = progressPrinter(context, json)
   const data = resolve(toData)

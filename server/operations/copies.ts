@@ -146,6 +146,25 @@ export async function repairBackup(
   return repaired
 }
 
+/** Records why a verification that repairs could not be completed: no other run of the timer may notice it. */
+export async function recordFailure<T>(
+  config: Config,
+  run: StartOptions & { target: string },
+  verify: () => Promise<T>,
+): Promise<T> {
+  return verify().catch(async (failure: Error) => {
+    try {
+      const { store } = await openServiceDatabase(config, run)
+      await using _ = store
+      const outcome = { startedAt: store.clock(), items: 0, error: failure.message }
+      await recordOutcome({ store, config, ...run }, outcome)
+    } catch (error) {
+      run.log.warn('the failed verification could not be recorded', { error })
+    }
+    throw failure
+  })
+}
+
 function assertBackedUp({ databaseUrl, data }: Config): void {
   if (databaseUrl !== '')
     throw new ConfigError(

@@ -569,6 +569,11 @@ describe('a backup', () => {
     const recorded = (await operator.store.read.sweepRuns.list()).find(({ name }) => name === 'backup')
     assert.equal(recorded!.error, 'lost or damaged files of a backup: 1', 'an alert tells the operator')
     await writeFile(join(data, 'blobs', object.slice(0, 2), object), 'text 0')
+
+    const none = await newFolder()
+    assert.equal((await slipway('verify', none, '--repair')).code, 1)
+    const failed = (await operator.store.read.sweepRuns.list()).find(({ name }) => name === 'backup')
+    assert.match(failed!.error!, /has no complete backup/, 'also when it could not be completed')
   })
 
   test('has a list of files that is read whole, in whatever pieces it arrives', async () => {
