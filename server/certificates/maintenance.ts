@@ -34,6 +34,13 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
   await tx.certificates.update(name, { dueAt: retry, unusedSince: null })
 }
 
+/** For the operator. The orders name no predecessors: another CA may have issued those. */
+export async function orderNow(store: Store, names: readonly string[], now: number): Promise<void> {
+  const due = { dueAt: now, renewAt: now, hasRenewalInfo: false, failures: 0 }
+  for (const name of names)
+    await store.write('relaxed', { host: name }, (tx) => tx.certificates.update(name, due))
+}
+
 /** While the budget has room; never for names without a site. False when sites are left whose owners have room. */
 export async function requestSiteCertificates(
   { store, clock, sites, directory }: IssuingDeps,

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { orderNow } from '../certificates/maintenance.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import { dataAction, runAction } from './actions.ts'
@@ -15,10 +16,7 @@ const renew = dataAction(
       .map(({ name }) => name)
     if (names.length === 0 && value !== 'all')
       throw new ApiError('NOT_FOUND', `The service requests no certificate for ${value}.`)
-    // The next order names no predecessor: another CA may have issued it.
-    const due = { dueAt: clock(), renewAt: clock(), hasRenewalInfo: false, failures: 0 }
-    for (const name of names)
-      await store.write('relaxed', { host: name }, (tx) => tx.certificates.update(name, due))
+    await orderNow(store, names, clock())
     return [{ names }, `Due now: ${names.length}. The service orders them within the limits of the CA.`]
   },
 )

@@ -25,6 +25,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/analytics/retention.ts truncateDay',
     'server/analytics/visit-recorder.ts #getSalt',
     'server/certificates/issuance.ts stop',
+    'server/certificates/maintenance.ts orderNow',
     'server/edge/password/attempt-limiter.ts reset',
     'server/jobs/scheduler.ts record',
     'server/operations/administration/activity.ts #record',

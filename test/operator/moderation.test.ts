@@ -18,6 +18,8 @@ async function command(...args: string[]) {
 
 test('as many sites are listed as the operator asks for, also from several pages', async () => {
   const owner = await api.account()
+  // Commands refuse data without any of the files that they name.
+  await api.publish(owner.client, { 'index.html': 'one of many' })
   await insertSites(api, owner, 450, 'many')
   for (const limit of [1, 200, 201, 450]) {
     const { sites } = await command('site', 'list', '--limit', `${limit}`, '--json')
