@@ -250,7 +250,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const { backupTarget } = config
   addServiceMetrics(metrics, { ...services, reserve, connections, clientMemory, https, backupTarget })
   watchService(incidents, {
-    ...{ store, blobs, reserve },
+    ...{ store, blobs, reserve, domains: services.domains },
     breaker: lookupLimits.breaker,
     hasLocalDatabase: config.databaseUrl === '',
     hasLocalBlobs: config.blobsUrl === '',

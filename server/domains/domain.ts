@@ -123,6 +123,10 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
     return this.#verifier.verifyDue(which)
   }
 
+  lookupFailure(): ReturnType<DomainVerifier['lookupFailure']> {
+    return this.#verifier.lookupFailure()
+  }
+
   /** Starts no further due checks, so that the sweep ends with those in progress. */
   [Symbol.dispose](): void {
     this.#verifier.stop()

@@ -1,7 +1,7 @@
 import { Component } from '../lib/component.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
-import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
+import { DAY_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Durability, WriteTransaction } from '../store/store.ts'
 import type { Domain } from '../store/tables/domains.ts'
@@ -35,8 +35,8 @@ const MAX_REQUESTED_CHECKS = { total: 32, perKey: 8 }
 
 const RETRY_AFTER_FAILURE_MS = MINUTE_MS
 
-/** Between log entries about lookups that fail for all domains. */
-const WARNING_INTERVAL_MS = HOUR_MS
+/** All active names are checked within it, unless the last one was removed. */
+const MAX_FAILURE_AGE_MS = DAY_MS
 
 interface StatusChange {
   becomes: Domain['status']
@@ -48,7 +48,7 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
   readonly #inFlight = new Map<string, Promise<Domain | undefined>>()
   readonly #shares = new ConcurrencyLimiter(MAX_REQUESTED_CHECKS)
   #stopped = false
-  #warnedAt = -Infinity
+  #failure: { problem: string; at: number } | undefined
 
   /** The row as checked, or as it is when it was checked a moment ago or too many are running. Undefined if deleted. */
   async verifyNow(row: Domain): Promise<Domain | undefined> {
@@ -75,6 +75,14 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
 
   stop(): void {
     this.#stopped = true
+  }
+
+  /** Why lookups of this server fail, not only those of a domain, until a check finds out where a domain points. */
+  lookupFailure(): { proxyHost: string; problem: string } | undefined {
+    const { clock, proxyHost } = this.parts
+    const failure = this.#failure
+    if (!failure || !isWithin(MAX_FAILURE_AGE_MS, failure.at, clock())) return undefined
+    return { proxyHost, problem: failure.problem }
   }
 
   /** Claims and checks up to `max` due names, `limit` at a time, so that nodes share them. Returns how many changed. */
@@ -106,7 +114,9 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
     const result = await checkRecords(dns, row, proxyHost)
     const slow = stopwatch() - start >= SLOW_CHECK_MS
     result.caaProblem = await this.#findCaaProblem(row, result)
-    if (result.pointing.is === 'unclear' && result.pointing.isOurFault) this.#warn(result.pointing.message)
+    const { pointing } = result
+    if (pointing.is !== 'unclear') this.#failure = undefined
+    else if (pointing.isOurFault) this.#failure = { problem: pointing.message, at: began }
     const conclude = (durability: Durability) =>
       store.write(durability, { host: row.domain, account: row.accountId, site: row.slug }, async (tx) => {
         const found = await tx.domains.find(row.accountId, row.domain)
@@ -175,13 +185,6 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
     } catch (error) {
       log.error('rescheduling a domain check failed', { domain, account, error })
     }
-  }
-
-  #warn(problem: string): void {
-    const { log, clock, proxyHost } = this.parts
-    if (isWithin(WARNING_INTERVAL_MS, this.#warnedAt, clock())) return
-    this.#warnedAt = clock()
-    log.warn('DNS lookups of this server fail; custom domains cannot be verified', { proxyHost, problem })
   }
 }
 

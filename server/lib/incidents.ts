@@ -23,6 +23,11 @@ export const INCIDENTS = {
     began: 'the database is read-only: publishing and sign-in fail',
     ended: 'the database accepts changes again',
   },
+  'database-full': {
+    level: 'error',
+    began: 'the disk of the database is full: publishing is refused',
+    ended: 'the disk of the database has space again',
+  },
   'primary-changed': { level: 'warn', began: 'another host is the primary of the database' },
   'database-busy': {
     level: 'warn',
@@ -70,6 +75,11 @@ export const INCIDENTS = {
     began: 'the disk has less free space than SLIPWAY_DISK_RESERVE: publishing to it is refused',
     ended: 'the disk has more free space than SLIPWAY_DISK_RESERVE again',
   },
+  'lookups-fail': {
+    level: 'warn',
+    began: 'DNS lookups of this server fail: custom domains cannot be verified',
+    ended: 'DNS lookups of this server succeed again',
+  },
   'descriptors-short': {
     level: 'error',
     began: 'file descriptors run short: new connections will be closed',
@@ -111,17 +121,14 @@ interface Watched {
 
 const INTERVAL_MS = SECOND_MS
 
-/** Readings without another event after which a state that consists of events has ended. */
-const QUIET_READINGS = 10
-
-/** Reads whether a count grows. */
-export function watchGrowth(read: () => number): () => boolean {
-  let [seen, quiet] = [0, QUIET_READINGS]
+/** Reads whether a count grows, or has grown in one of the last `readings`. */
+export function watchGrowth(read: () => number, readings = 10): () => boolean {
+  let [seen, quiet] = [0, readings]
   return () => {
     const count = read()
     quiet = count > seen ? 0 : quiet + 1
     seen = count
-    return quiet < QUIET_READINGS
+    return quiet < readings
   }
 }
 

@@ -272,7 +272,7 @@ const ROWS: readonly Row[] = [
   ['takes a slow upload for a bucket that hangs', 'packages/s3-client/hang-watch.ts', 'HangWatch.#check', 'this.#isProbed && !this.isHanging', '!this.isHanging', 'test/s3/hangs.test.ts'],
   ['leaves connections behind while the standby is away', 'server/store/postgres/client.ts', 'PostgresClient.query', 'error instanceof OutcomeUnknownError && query.isCommit', 'false', FAILOVER],
   ['ends sign-in with an outage of the standby', 'server/store/postgres/writer.ts', 'Writer.#commitFor', "if (durability === 'available') return 'local'", '', FAILOVER],
-  ['reports a full disk of PostgreSQL as an outage', 'server/store/postgres/errors.ts', 'translateError', 'if (state === DISK_FULL) throw diskFull(error)', '', 'test/database-faults/full-disk.test.ts'],
+  ['reports a full disk of PostgreSQL as an outage', 'server/store/postgres/errors.ts', 'translateError', 'if (isDiskFull(error)) throw diskFull(error)', '', 'test/database-faults/full-disk.test.ts'],
   ['stops writes while it builds a large index', 'server/store/postgres/migrate.ts', 'buildIndexes', "createIndex(index, 'concurrently')", 'createIndex(index)', 'test/store/migrations.test.ts'],
   ['keeps an index whose build was interrupted', 'server/store/postgres/migrate.ts', 'buildIndexes', 'if (built?.valid) continue', 'if (built) continue', 'test/store/migrations.test.ts'],
   ['migrates on several nodes at the same time', 'server/store/postgres/migrate.ts', 'tryLock', 'return rows[0]!.locked', 'return rows.length > 0', 'test/store/migrations.test.ts'],

@@ -16,6 +16,8 @@ import { FleetSettings } from '../../server/operations/fleet/fleet-settings.ts'
 import { NodeReporter } from '../../server/operations/fleet/nodes.ts'
 import { readDescriptors } from '../../server/operations/telemetry/process-metrics.ts'
 import { nodeSettings } from '../database-faults/node-settings.ts'
+import { databaseOnSmallDisk, LARGE_MANIFEST, MAX_PUBLISHES } from '../database-faults/small-disk-database.ts'
+import { addProxyRecords, PROXY, startTestDns } from '../domains/domain-fixture.ts'
 import { createStorage } from '../s3/storage.ts'
 import { openTestStore } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
@@ -103,6 +105,30 @@ const PLAYS: Play[] = [
         ...watch(service, async () => void (await publish(service).catch(() => undefined))),
         begin: () => setReadOnly('on'),
         end: () => setReadOnly('off'),
+      }
+    },
+  },
+  {
+    what: 'the disk of the database is full',
+    incidents: ['database-full'],
+    needs: ['postgres', 'small-disk'],
+    says: { 'database-full': { reason: /No space left on device/ } },
+    async play(stack) {
+      const { disk, url } = await databaseOnSmallDisk(stack)
+      const service = stack.use(
+        await startTestService({ ...(await nodeSettings(url)), ANONYMOUS_FILES: `${LARGE_MANIFEST.length}` }),
+      )
+      const { client } = service
+      return {
+        ...watch(service),
+        async begin() {
+          await disk.fill()
+          await assert.rejects(async () => {
+            for (let count = 0; count < MAX_PUBLISHES; count++)
+              await client().create({ files: LARGE_MANIFEST })
+          })
+        },
+        end: () => disk.clear(),
       }
     },
   },
@@ -255,6 +281,32 @@ const PLAYS: Play[] = [
       const disk = stack.use(await mountSmallDisk(32e6, { inodes: 1000 }))
       const service = stack.use(await startTestService({ DATA: disk.folder, DISK_RESERVE: '8mb' }))
       return { ...watch(service), begin: () => disk.fillInodes(9), end: () => disk.clear() }
+    },
+  },
+  {
+    what: 'its own domain target has no addresses',
+    incidents: ['lookups-fail'],
+    needs: ['knot', 'unbound'],
+    says: { 'lookups-fail': { proxyHost: PROXY, problem: /has no addresses/ } },
+    async play(stack) {
+      const { zone, servers } = stack.use(await startTestDns())
+      const settings = { PROXY_HOST: PROXY, DNS_SERVERS: servers, SITE_DOMAIN: 'pages.slipway.test' }
+      const service = stack.use(await startTestService(settings))
+      const client = service.client(await service.signIn('anna@example.com'))
+      const { slug } = await client.publishContents({ files: [{ path: 'index.html', content: 'page' }] })
+      await client.addDomain('www.shop.test', slug)
+      await zone.set('www.shop.test', 'A', '192.0.2.9')
+      const check = async () => {
+        service.clock.now += 4000
+        await client.checkDomain('www.shop.test')
+      }
+      return {
+        ...watch(service, check),
+        async begin() {
+          await zone.remove(PROXY)
+        },
+        end: () => addProxyRecords(zone),
+      }
     },
   },
   {
@@ -453,7 +505,7 @@ function toLines(names: readonly IncidentName[], which: 'began' | 'ended'): Line
     .sort()
 }
 
-/** A row of the table in docs/incidents.md. */
+/** A row of the tables in docs/incidents.md and docs/alerts.md. */
 interface Row {
   lines: string
   metric: string
@@ -463,8 +515,9 @@ interface Row {
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-async function readTable(): Promise<Row[]> {
-  const text = await readFile(join(ROOT, 'docs', 'incidents.md'), 'utf8')
+async function readTables(): Promise<Row[]> {
+  const pages = ['incidents.md', 'alerts.md'].map((name) => readFile(join(ROOT, 'docs', name), 'utf8'))
+  const text = (await Promise.all(pages)).join('\n')
   const rows = text.matchAll(/^\| ([^|]+)\. Alert: `(Slipway\w+)`(?: of `(\w+)`)? \| ([^|]+) \|$/gm)
   return [...rows].map(([, what = '', alert = '', metric = 'slipway_incidents_total', action = '']) => ({
     lines: what.split(' Log: ')[1] ?? '',
@@ -491,9 +544,9 @@ async function readAlerts(): Promise<Map<string, Alert>> {
 const toAlertName = (incident: string) =>
   `Slipway${incident.replaceAll(/(?:^|-)(.)/g, (_, first: string) => first.toUpperCase())}`
 
-describe('the table of incidents for operators', () => {
-  test('has each alert with its metric, and says the same to do', async () => {
-    const [rows, alerts] = [await readTable(), await readAlerts()]
+describe('the tables of incidents and alerts for operators', () => {
+  test('have each alert with its metric, and say the same to do', async () => {
+    const [rows, alerts] = [await readTables(), await readAlerts()]
     assert.deepEqual(rows.map(({ alert }) => alert).sort(), [...alerts.keys()].sort())
     for (const { alert, metric, action } of rows) {
       const { rule, description } = alerts.get(alert)!
@@ -504,8 +557,8 @@ describe('the table of incidents for operators', () => {
     }
   })
 
-  test('has the lines of each incident, and lines that the service writes', async () => {
-    const rows = new Map((await readTable()).map((row) => [row.alert, row]))
+  test('have the lines of each incident, and lines that the service writes', async () => {
+    const rows = new Map((await readTables()).map((row) => [row.alert, row]))
     for (const [incident, { began, ...state }] of Object.entries(INCIDENTS))
       assert.equal(
         rows.get(toAlertName(incident))!.lines,
@@ -519,7 +572,7 @@ describe('the table of incidents for operators', () => {
       for (const [, line = ''] of lines.matchAll(/`([^`]+)`/g)) assert.ok(source.includes(`'${line}'`), line)
   })
 
-  test('of which each incident fires its alert, even one of 30 seconds', requires('promtool'), async () => {
+  test('have incidents that fire alerts, even one of 30 seconds', requires('promtool'), async () => {
     const tests = Object.keys(INCIDENTS).map((incident) => {
       const series = (name: string, values: string) => ({
         series: `${name}{incident="${incident}", instance="a:1", worker="1"}`,

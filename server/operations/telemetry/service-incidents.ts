@@ -1,5 +1,6 @@
 import type { Blobs } from '../../blobs/blobs.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
+import type { DomainService } from '../../domains/domain.ts'
 import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import type { Incidents, ReadState } from '../../lib/incidents.ts'
 import { SECOND_MS } from '../../lib/time.ts'
@@ -11,6 +12,7 @@ interface Parts {
   blobs: Blobs
   reserve: DiskReserve
   breaker: CircuitBreaker
+  domains: Pick<DomainService, 'lookupFailure'>
   /** Whether the database and the blobs are files of the data folder. */
   hasLocalDatabase: boolean
   hasLocalBlobs: boolean
@@ -31,13 +33,14 @@ const DESCRIPTOR_READINGS = 10
 
 /** Watches what the engines do not watch themselves. */
 export function watchService(incidents: Incidents, parts: Parts): void {
-  const { store, blobs, hasLocalDatabase, hasLocalBlobs } = parts
+  const { store, blobs, domains, hasLocalDatabase, hasLocalBlobs } = parts
   incidents.watch('changes-unheard', (isActive) =>
     store.silenceMs() > (isActive ? SECOND_MS : MAX_SILENCE_MS) ? {} : undefined,
   )
   incidents.watch('serving-stale', checkStale(parts))
   incidents.watch('disk-below-reserve', checkSpace(parts))
   incidents.watch('descriptors-short', checkDescriptors())
+  incidents.watch('lookups-fail', () => domains.lookupFailure())
   if (hasLocalDatabase || hasLocalBlobs)
     incidents.watch('storage-fails', async () => {
       try {

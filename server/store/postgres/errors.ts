@@ -37,6 +37,10 @@ export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === READ_ONLY
 }
 
+export function isDiskFull(error: unknown): boolean {
+  return stateOf(error) === DISK_FULL
+}
+
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError) return true
   const state = stateOf(error)
@@ -45,8 +49,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 export function translateError(error: unknown): never {
+  if (isDiskFull(error)) throw diskFull(error)
   const state = stateOf(error)
-  if (state === DISK_FULL) throw diskFull(error)
   const isUnavailable =
     error instanceof OutcomeUnknownError ||
     isNetworkError(error) ||

@@ -7,7 +7,7 @@ import { AnswerWatch } from './answer-watch.ts'
 import type { Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
 import { ConnectionUses, type Use } from './connection-uses.ts'
-import { isConnectionLost, isReadOnly, unavailable } from './errors.ts'
+import { isConnectionLost, isDiskFull, isReadOnly, unavailable } from './errors.ts'
 import { PrimarySearch } from './primary-search.ts'
 
 interface PoolOptions {
@@ -45,6 +45,9 @@ const DEADLINES = { read: 'acquire', statement: 'acquire', transaction: 'queue',
 
 const MAX_WAITING = 1000
 
+/** Readings without a refused change after which the disk of the primary has space again: small changes may need none. */
+const FULL_READINGS = 60
+
 /** Time, in part random, without another attempt after a failed one; callers fail immediately when no connection is open. */
 const MIN_BACKOFF_MS = 50
 const MAX_BACKOFF_MS = 200
@@ -62,7 +65,7 @@ export class PrimaryPool implements AsyncDisposable {
   readonly #connecting = { count: 0, since: 0 }
   #isClosed = false
   #backoff: { until: number; error: unknown } | undefined
-  #refusal: { reason: string } | undefined
+  readonly #refusals = new Refusals()
 
   constructor(options: PoolOptions) {
     const { metrics = new Metrics(), incidents, clock = () => performance.now() } = options
@@ -85,10 +88,7 @@ export class PrimaryPool implements AsyncDisposable {
     incidents?.watch('database-unreachable', () =>
       this.#open.size === 0 || answers.isHanging ? this.#search.failure : undefined,
     )
-    incidents?.watch('database-read-only', async () => {
-      if (this.#refusal && !(await isPrimaryReadOnly(this))) this.#refusal = undefined
-      return this.#refusal
-    })
+    if (incidents) this.#refusals.watch(incidents, this)
     const refused = metrics.counter('slipway_store_pool_timeouts_total')
     const isBusy = watchGrowth(() => refused.value)
     incidents?.watch('database-busy', () => (isBusy() ? { ...this.#search.failure } : undefined))
@@ -104,7 +104,7 @@ export class PrimaryPool implements AsyncDisposable {
     try {
       return await work(client)
     } catch (error) {
-      if (isReadOnly(error)) this.#refusal = { reason: (error as Error).message }
+      this.#refusals.note(error)
       if (isConnectionLost(error) && !client.unanswered) client.destroy()
       throw error
     } finally {
@@ -240,6 +240,26 @@ export class PrimaryPool implements AsyncDisposable {
   #rejectWaiting(error: unknown): void {
     for (const { reject } of this.#waiting) reject(error)
     this.#waiting.clear()
+  }
+}
+
+/** Changes that the server refused in a state that its operator ends. */
+class Refusals {
+  #readOnly: { reason: string } | undefined
+  #full = { count: 0, reason: '' }
+
+  note(error: unknown): void {
+    if (isReadOnly(error)) this.#readOnly = { reason: (error as Error).message }
+    if (isDiskFull(error)) this.#full = { count: this.#full.count + 1, reason: (error as Error).message }
+  }
+
+  watch(incidents: Incidents, pool: PrimaryPool): void {
+    incidents.watch('database-read-only', async () => {
+      if (this.#readOnly && !(await isPrimaryReadOnly(pool))) this.#readOnly = undefined
+      return this.#readOnly
+    })
+    const isFull = watchGrowth(() => this.#full.count, FULL_READINGS)
+    incidents.watch('database-full', () => (isFull() ? { reason: this.#full.reason } : undefined))
   }
 }
 
