@@ -157,9 +157,9 @@ async function copySite(postgres: Postgres, url: string, slug: string): Promise<
   )
   await postgres.run(
     url,
-    `insert into blob_names (hash, slug, owner_id) select hash, ${name('slug')}, owner_id
-      from (select hash, slug, (select owner_id from sites where slug = '${slug}') as owner_id from blobs
-        union select hash, slug, owner_id from blob_names) as held, ${copies}`,
+    `insert into blob_names (hash, site, owner_id) select hash, ${name('site')}, owner_id
+      from (select hash, site, (select owner_id from sites where slug = '${slug}') as owner_id from blobs
+        union select hash, site, owner_id from blob_names) as held, ${copies}`,
   )
   await postgres.run(url, 'vacuum analyze')
 }

@@ -1,6 +1,7 @@
 import { listPages } from '../lib/list-pages.ts'
 import type { Log } from '../lib/log.ts'
 import { sumVersions } from '../sites/version.ts'
+import type { HeldSite } from '../store/queries/sites.ts'
 import type { Store } from '../store/store.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
 import { processEach } from './process-each.ts'
@@ -65,26 +66,26 @@ async function correct(store: Store, holder: string): Promise<Holding | undefine
 
 /** Undefined when there are other sites after they were summed. */
 async function compareSites(store: Store, which: HeldSites, counted: Holding): Promise<Holding | undefined> {
-  const slugs = await listHeld(store, which)
-  const bytes = await sumBytes(store, slugs, which)
-  const isStable = `${await listHeld(store, which)}` === `${slugs}`
-  return isStable ? { bytes: counted.bytes - bytes, sites: counted.sites - slugs.length } : undefined
+  const sites = await listHeld(store, which)
+  const bytes = await sumBytes(store, sites, which)
+  const isStable = JSON.stringify(await listHeld(store, which)) === JSON.stringify(sites)
+  return isStable ? { bytes: counted.bytes - bytes, sites: counted.sites - sites.length } : undefined
 }
 
-async function listHeld({ read }: Store, which: HeldSites): Promise<string[]> {
-  const pages = listPages({ at: 0, slug: '' }, (after) =>
+async function listHeld({ read }: Store, which: HeldSites): Promise<HeldSite[]> {
+  const pages = listPages({ at: 0, slug: '', visitsKey: '' }, (after) =>
     read.sites.listHeld(which, { after, limit: SITES_PER_PAGE }),
   )
-  return (await Array.fromAsync(pages)).flat().map(({ slug }) => slug)
+  return (await Array.fromAsync(pages)).flat()
 }
 
 /** Contents that several sites of an owner have count for the first of these sites. */
-async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites): Promise<number> {
+async function sumBytes(store: Store, sites: readonly HeldSite[], which: HeldSites): Promise<number> {
   const ownerId = 'ownerId' in which ? which.ownerId : null
   let sum = 0
-  for (const slug of slugs) {
+  for (const { slug, visitsKey } of sites) {
     sum += (await store.read.reviews.size({ slug })).characters
-    const { bytes, own } = await store.read.references.sum(slug, ownerId, '<')
+    const { bytes, own } = await store.read.references.sum(visitsKey, ownerId, '<')
     sum += (ownerId === null ? bytes : own) + (await sumVersions(store.read, { slug, ownerId }))
   }
   return sum

@@ -476,7 +476,7 @@ async function makeReady(
   { site, version }: FinalizableVersion,
   { files, change, arrived }: PreparedFiles,
 ): Promise<{ change: Partial<Version>; newBytes: number }> {
-  const added = await takeUploads(tx, version, { files, arrived })
+  const added = await takeUploads(tx, { site, version }, { files, arrived })
   const isDeclared =
     version.files.every(({ hash }) => hash !== undefined) && files.every(({ coded }) => coded === undefined)
   const newBytes = await countNewBytes(tx, site, added)
@@ -486,7 +486,7 @@ async function makeReady(
 /** Returns those that the site had not referenced. They replace damaged ones: sites with these are loaded again. */
 async function takeUploads(
   tx: WriteTransaction,
-  version: Version,
+  { site, version }: FinalizableVersion,
   { files, arrived }: Pick<PreparedFiles, 'files' | 'arrived'>,
 ): Promise<StoredBlob[]> {
   const recorded = await tx.versions.takeArrivals(version.id)
@@ -500,11 +500,12 @@ async function takeUploads(
     arrived.flatMap(({ fileNumber }) => (taken.has(fileNumber) ? [] : [fileNumber])),
   )
   const contents = [...taken.values()]
-  const { objects, replaced } = await tx.blobs.add(version.slug, contents)
+  const { objects, replaced } = await tx.blobs.add(site.visitsKey, contents)
   await tx.blobs.discard(recorded.flatMap(({ object }) => (objects.has(object) ? [] : object)))
-  if (replaced.length > 0)
-    for (const slug of await tx.blobs.referencingSites(replaced.slice(0, MAX_NOTIFIED), '', MAX_NOTIFIED))
-      await tx.notifyChanged(slug, 'outdated')
+  if (replaced.length > 0) {
+    const sites = await tx.blobs.referencingSites(replaced.slice(0, MAX_NOTIFIED), '', MAX_NOTIFIED)
+    for (const slug of (await tx.sites.currentSlugs(sites)).values()) await tx.notifyChanged(slug, 'outdated')
+  }
   return contents.filter(({ isReferenced }) => !isReferenced)
 }
 
@@ -547,7 +548,7 @@ async function dropIfUnchanged(
   // Rules are parsed from files of the version, so equal files have equal rules.
   const { contentHash } = prepared?.change ?? version
   if (contentHash === null || current?.contentHash !== contentHash) return undefined
-  if (prepared && prepared.arrived.length > 0) await takeUploads(tx, version, prepared)
+  if (prepared && prepared.arrived.length > 0) await takeUploads(tx, { site, version }, prepared)
   await deleteVersions(tx, site.slug, { ids: [version.id], now, effect: 'outdated' })
   // The live version may also be a preview, of which the caller knows nothing.
   if (version.previewName === null) return { ...current, previewName: null, previewUntil: null }

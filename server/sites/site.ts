@@ -178,7 +178,7 @@ export class Sites extends Component<SitesParts> {
       const contents = source.files.map(({ hash, size }) => ({ hash: hash!, size }))
       const hashes = contents.map(({ hash }) => hash)
       await tx.blobs.addReferences(copy, hashes)
-      const owned = { slug: copy, ownerId: account.id, network: null }
+      const owned = { visitsKey: copy, ownerId: account.id, network: null }
       const bytes = await countNewBytes(tx, owned, contents)
       await tx.notifyChanged(copy)
       await quotas.charge(tx, owned, { bytes, sites: 1 })
@@ -210,8 +210,8 @@ export class Sites extends Component<SitesParts> {
         throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
       requireChangeable(site, now)
       await assertNotBeingDeleted(tx, account)
-      await tx.references.setOwner(slug, account.id)
-      const { bytes, own } = await tx.references.sum(slug, account.id)
+      await tx.references.setOwner(site.visitsKey, account.id)
+      const { bytes, own } = await tx.references.sum(site.visitsKey, account.id)
       const owned = { ownerId: account.id, network: null }
       await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
       await tx.notifyChanged(slug)

@@ -172,7 +172,7 @@ export function findReplaced(
 /** The bytes of contents that a site references first or no longer, without those that another site of its owner has. */
 export async function countNewBytes(
   tx: WriteTransaction,
-  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+  { visitsKey, ownerId }: Pick<Site, 'visitsKey' | 'ownerId'>,
   contents: readonly { hash: string; size: number }[],
 ): Promise<number> {
   const sizes = new Map(contents.map(({ hash, size }) => [hash, size]))
@@ -180,19 +180,19 @@ export async function countNewBytes(
   const others =
     ownerId === null || hashes.length === 0
       ? undefined
-      : await tx.references.heldBeside(slug, ownerId, hashes)
+      : await tx.references.heldBeside(visitsKey, ownerId, hashes)
   return hashes.reduce((sum, hash) => (others?.has(hash) ? sum : sum + sizes.get(hash)!), 0)
 }
 
 /** Removes references to those blobs that no version of the site needs any more. Returns them. */
 export async function releaseBlobs(
   tx: WriteTransaction,
-  slug: string,
+  { slug, visitsKey }: Pick<Site, 'slug' | 'visitsKey'>,
   { hashes, now }: { hashes: readonly string[]; now: number },
 ): Promise<{ hash: string; size: number }[]> {
   const needed = await tx.versions.neededAmong(slug, hashes)
   const unneeded = new Set(hashes.filter((hash) => !needed.has(hash)))
-  return unneeded.size > 0 ? tx.blobs.removeReferences(slug, [...unneeded], now) : []
+  return unneeded.size > 0 ? tx.blobs.removeReferences(visitsKey, [...unneeded], now) : []
 }
 
 /** The first of these, at least one: a deletion of more holds the store, and contents for which others wait. */
@@ -208,7 +208,7 @@ export function takeForWrite(versions: readonly VersionHeader[]): VersionHeader[
 /** Returns the bytes that the caller releases for the holder. Injected documents do not count. */
 export async function removeVersions(
   tx: WriteTransaction,
-  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+  site: Pick<Site, 'slug' | 'visitsKey' | 'ownerId'>,
   { ids, now }: { ids: readonly string[]; now: number },
 ): Promise<number> {
   const counted = new Set<string>()
@@ -218,11 +218,11 @@ export async function removeVersions(
     const { hashes, injectedDocumentHash, uploadBytes, recordBytes } = await tx.versions.remove(id)
     for (const hash of hashes) counted.add(hash)
     if (injectedDocumentHash !== null) documents.push(injectedDocumentHash)
-    versionBytes += uploadBytes + (ownerId === null ? recordBytes : 0)
+    versionBytes += uploadBytes + (site.ownerId === null ? recordBytes : 0)
   }
-  const released = await releaseBlobs(tx, slug, { hashes: [...new Set([...counted, ...documents])], now })
+  const released = await releaseBlobs(tx, site, { hashes: [...new Set([...counted, ...documents])], now })
   const contents = released.filter(({ hash }) => counted.has(hash))
-  return versionBytes + (await countNewBytes(tx, { slug, ownerId }, contents))
+  return versionBytes + (await countNewBytes(tx, site, contents))
 }
 
 /** For a network only, which could otherwise store any number of long manifests of short files. */
@@ -355,6 +355,6 @@ async function setFormerFiles(
   const kept = new Set(files.map(({ hash }) => hash))
   const dropped = new Set(former?.files.flatMap(({ hash }) => (kept.has(hash) ? [] : hash!)))
   if (dropped.size === 0) return
-  const released = await releaseBlobs(tx, slug, { hashes: [...dropped], now })
+  const released = await releaseBlobs(tx, site, { hashes: [...dropped], now })
   await releaseHolding(tx, site, { bytes: await countNewBytes(tx, site, released), sites: 0 })
 }

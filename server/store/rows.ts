@@ -3,6 +3,7 @@ import {
   type Expression,
   type ExpressionBuilder,
   type Kysely,
+  PostgresAdapter,
   type QueryResult,
   type RawBuilder,
   type SelectQueryBuilder,
@@ -269,6 +270,10 @@ export function beginsWith(column: string, prefix: string): RawBuilder<SqlBool> 
   const text = sql.ref(column)
   // Follows every text with the same beginning.
   return sql`(${text} >= ${prefix} and ${text} < ${`${prefix}\u{10ffff}`})`
+}
+
+export function isPostgres(db: Kysely<Schema>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
 }
 
 /** Queries about one subject, of a transaction or for reads. */

@@ -166,7 +166,7 @@ export class Transfer {
       .values(rows)
       .onConflict((c) =>
         c.column('hash').doUpdateSet({
-          slug: sql`excluded.slug`,
+          site: sql`excluded.site`,
           unreferenced_since: sql`excluded.unreferenced_since`,
           object: sql`coalesce(excluded.object, blobs.object)`,
           pieces_hash: sql`case when excluded.object is null then blobs.pieces_hash else excluded.pieces_hash end`,

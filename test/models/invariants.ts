@@ -5,7 +5,8 @@ import type { World } from './world.ts'
 
 interface VersionRow {
   id: string
-  slug: string
+  /** The `visitsKey` of its site, by which contents are referenced. */
+  site: string
   state: 'pending' | 'ready' | 'former'
   files: string
   document: string | null
@@ -54,28 +55,29 @@ export async function findContradictions(world: World): Promise<string[]> {
   const found: string[] = []
   for (const text of FORBIDDEN)
     for (const row of await rows<object>(HELD + text)) found.push(Object.values(row).join())
-  const blobs = await rows<{ hash: string; slug: string | null; object: string | null }>(
-    'select hash, slug, object from blobs',
+  const blobs = await rows<{ hash: string; site: string | null; object: string | null }>(
+    'select hash, site, object from blobs',
   )
-  const names = await rows<{ hash: string; slug: string }>('select hash, slug from blob_names')
+  const names = await rows<{ hash: string; site: string }>('select hash, site from blob_names')
   const versions = await rows<VersionRow>(
-    'select id, slug, state, files, injected_document_hash as document from versions',
+    `select id, visits_key as site, state, files, injected_document_hash as document
+      from versions join sites on sites.slug = versions.slug`,
   )
   const stored = new Set(blobs.map(({ hash }) => hash))
-  const references = new Set([...blobs, ...names].map(({ slug, hash }) => `${slug} ${hash}`))
+  const references = new Set([...blobs, ...names].map(({ site, hash }) => `${site} ${hash}`))
   const needed = new Set<string>()
-  for (const { id, slug, state, files, document } of versions) {
-    if (document !== null) needed.add(`${slug} ${document}`)
+  for (const { id, site, state, files, document } of versions) {
+    if (document !== null) needed.add(`${site} ${document}`)
     for (const { hash, size, path } of parseFiles<{
       hash?: string
       size: number
       path: string
       contentType: string
     }>(files)) {
-      needed.add(`${slug} ${hash}`)
+      needed.add(`${site} ${hash}`)
       if (state === 'pending' || size === 0) continue
-      if (!references.has(`${slug} ${hash}`)) found.push(`${path} of ${id} of ${slug} has no reference`)
-      if (!stored.has(hash!)) found.push(`${path} of ${id} of ${slug} is not stored`)
+      if (!references.has(`${site} ${hash}`)) found.push(`${path} of ${id} of ${site} has no reference`)
+      if (!stored.has(hash!)) found.push(`${path} of ${id} of ${site} is not stored`)
     }
   }
   for (const reference of references)

@@ -222,25 +222,37 @@ export function storeBlobs(promises: Promises): void {
   })
 
   promises('a renamed site keeps the references of its files', async (open) => {
-    const { read, write } = await open()
-    const [first, second] = [storedBlob('first'), storedBlob('second')]
-    const files = [first, second].map(({ hash, size }) => ({ path: hash, size, contentType: 'a/b', hash }))
-    const injectedDocumentHash = blob('injected')
+    const { write } = await open()
+    const [first, second, third] = ['first', 'second', 'third'].map((name) => storedBlob(name))
+    const hashes = [first!, second!, third!].map(({ hash }) => hash)
+    const ownerId = 'anna'
     await write('durable', {}, async (tx) => {
-      await tx.sites.insert(siteRow('old-name'))
-      await tx.rows.insert('versions', versionRow('v1', 'old-name', { files, injectedDocumentHash }))
-      await tx.blobs.add('another', [second])
-      await tx.blobs.add('old-name', [first, second])
-      await tx.blobs.addReferences('old-name', [injectedDocumentHash])
+      await tx.sites.insert(siteRow('old-name', { ownerId }))
+      await tx.sites.insert(siteRow('another', { ownerId }), versionRow('v1', 'another'))
+      await tx.blobs.add('another', [second!])
+      await tx.blobs.add('old-name', [first!, second!])
       await tx.sites.rename('old-name', 'new-name', 1)
-      await tx.blobs.removeReferences('old-name', [first.hash, second.hash, injectedDocumentHash], 1000)
-      await tx.blobs.removeReferences('another', [second.hash], 1000)
+      await tx.rows.insert('versions', versionRow('v2', 'new-name', { state: 'pending' }))
+      await tx.blobs.add('old-name', [third!])
+      await tx.versions.recordArrivals(
+        [first!, second!, storedBlob('new')].map((one, fileNumber) => ({
+          ...one,
+          versionId: 'v2',
+          fileNumber,
+        })),
+      )
+      const taken = await tx.versions.takeArrivals('v2')
+      assert.deepEqual(
+        taken.sort((one, other) => one.fileNumber - other.fileNumber).map(({ isReferenced }) => isReferenced),
+        [true, true, false],
+      )
+      assert.deepEqual(await tx.references.heldBeside('another', ownerId, hashes), new Set(hashes))
+      assert.deepEqual(await tx.references.heldBeside('old-name', ownerId, hashes), new Set([second!.hash]))
+      const keys = await tx.blobs.referencingSites(hashes, '', 10)
+      assert.deepEqual([...(await tx.sites.currentSlugs(keys)).values()].sort(), ['another', 'new-name'])
+      await tx.blobs.removeReferences('another', [second!.hash], 1000)
       assert.deepEqual(await tx.blobs.collect(1000, 10), { examined: 1, deleted: 0 })
-      const { hashes, injectedDocumentHash: document } = await tx.versions.remove('v1')
-      await tx.blobs.removeReferences('new-name', [...hashes, document!], 2000)
-      assert.deepEqual(await tx.blobs.collect(2000, 10), { examined: 3, deleted: 3 })
     })
-    assert.equal((await read.blobs.listDiscarded(0, 10)).length, 2)
   })
 
   promises('the encodings that are recorded first stay, and go with their blob', async (open) => {

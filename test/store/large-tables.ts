@@ -96,10 +96,10 @@ const VALUES: Record<string, Record<string, string>> = {
   arrivals: { version_id: `'id ' || (i % 150) * 100` },
   blobs: {
     object: `'object ' || i`,
-    slug: `'slug ' || i % ${SITES}`,
+    site: `'slug ' || i % ${SITES}`,
     unreferenced_since: 'case when i % 500 = 0 then i end',
   },
-  blob_names: { slug: `'slug ' || i % ${SITES}` },
+  blob_names: { site: `'slug ' || i % ${SITES}` },
   encodings: { object: `'object ' || (i + 25000)` },
   discarded_objects: { due_at: 'i' },
   domains: {

@@ -105,9 +105,9 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
 /** A popular file may be in any number of sites. */
 export async function invalidateSitesWith(store: Store, hash: string): Promise<void> {
   const find = (after: string) => store.read.blobs.referencingSites([hash], after, SITES_PER_WRITE)
-  for await (const slugs of listPages('', find))
+  for await (const keys of listPages('', find))
     await store.write('durable', INDEPENDENT, async (tx) => {
-      for (const slug of slugs) await tx.notifyChanged(slug)
+      for (const slug of (await tx.sites.currentSlugs(keys)).values()) await tx.notifyChanged(slug)
     })
 }
 

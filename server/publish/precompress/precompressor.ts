@@ -297,9 +297,10 @@ async function nameDocument(
     const { id } = version
     if (!current || !isSameInjection(await loadInjection(tx, current, addresses), injection)) return version
     await tx.versions.update(id, { injectedDocumentHash })
-    if (document) await tx.blobs.addReferences(current.slug, [document.hash])
+    const site = (await tx.sites.find(current.slug))!
+    if (document) await tx.blobs.addReferences(site.visitsKey, [document.hash])
     if (current.injectedDocumentHash !== null)
-      await releaseBlobs(tx, current.slug, { hashes: [current.injectedDocumentHash], now: clock() })
+      await releaseBlobs(tx, site, { hashes: [current.injectedDocumentHash], now: clock() })
     // Read again: a copy of the object would parse its rules and its manifest.
     return (await tx.versions.find(id))!
   })

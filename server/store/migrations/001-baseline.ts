@@ -308,20 +308,20 @@ const BLOBS = `
     object text,
     size bigint not null,
     pieces_hash text,
-    slug text,
+    site text,
     unreferenced_since bigint,
     damaged_object text
   );
   create index blobs_by_object on blobs (object) where substr(object, 27, 1) <> 'h';
   create index blobs_unreferenced on blobs (unreferenced_since) where unreferenced_since is not null;
-  create index blobs_by_slug on blobs (slug) where slug is not null;
+  create index blobs_by_site on blobs (site) where site is not null;
   create index blobs_damaged on blobs (hash) where damaged_object = object;
 
   create table blob_names (
-    slug text not null,
+    site text not null,
     hash text not null,
     owner_id text,
-    constraint blob_names_primary primary key (slug, hash)
+    constraint blob_names_primary primary key (site, hash)
   );
   create index blob_names_by_hash on blob_names (hash);
   create index blob_names_by_owner on blob_names (hash, owner_id) where owner_id is not null;

@@ -1,12 +1,13 @@
-import { type Kysely, PostgresAdapter, type RawBuilder, sql } from '#kysely'
+import { type Kysely, type RawBuilder, sql } from '#kysely'
 import { type BlobLocation, objectHashPrefix, type StoredBlob } from '../../blobs/blobs.ts'
-import { QueryGroup } from '../rows.ts'
+import { isPostgres, QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { rowsStatement, statement, toBatches } from '../statement.ts'
 import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
 import { BLOB_RECORD, joinWithBlobs, parseBlobRecord, toEncodingRow, toLocation } from './blob-records.ts'
+import { hasVisitsKey } from './sites.ts'
 
-type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since' | 'damaged_object'> & { slug: string }
+type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since' | 'damaged_object'> & { site: string }
 
 interface AddedBlobs {
   /** Those that hold the contents now. */
@@ -33,7 +34,7 @@ const ANY_DAMAGED = statement((db) => db.selectFrom('blobs').select('hash').wher
 
 const REFERENCED_AGAIN = {
   unreferenced_since: null,
-  slug: sql<string>`coalesce(blobs.slug, excluded.slug)`,
+  site: sql<string>`coalesce(blobs.site, excluded.site)`,
   object: unlessIntact<string | null>('object'),
   size: unlessIntact<number>('size'),
   pieces_hash: unlessIntact<string | null>('pieces_hash'),
@@ -49,17 +50,17 @@ function unlessIntact<T>(column: keyof NewBlobRow): RawBuilder<T> {
 }
 
 const UPSERT = rowsStatement(
-  ['hash', 'object', 'size', 'pieces_hash', 'slug'],
+  ['hash', 'object', 'size', 'pieces_hash', 'site'],
   (db, rows: readonly NewBlobRow[]) =>
     db
       .insertInto('blobs')
       .values(rows)
       .onConflict((c) => c.column('hash').doUpdateSet(REFERENCED_AGAIN))
-      .returning(['hash', 'object', 'slug', 'damaged_object']),
+      .returning(['hash', 'object', 'site', 'damaged_object']),
 )
 
 /**
- * Which object holds which content, which sites reference it, and the objects that are to be deleted.
+ * Which object holds which content, which sites reference it (by their `visitsKey`), and the objects that are to be deleted.
  *
  * Each object has at most one row: that of an upload to a pending version (`VersionQueries`), of a blob, of encodings,
  * or of a discarded object, from which it never returns. So an object may only be discarded by the write that deletes
@@ -87,17 +88,18 @@ export class BlobQueries extends QueryGroup {
     return rows.map(({ record }) => parseBlobRecord(record))
   }
 
+  /** The `visitsKey`s of sites, in this order. */
   async referencingSites(hashes: readonly string[], after: string, limit: number): Promise<string[]> {
-    const first = this.db.selectFrom('blobs').select('slug').where('hash', 'in', hashes)
-    const others = this.db.selectFrom('blob_names').select('slug').where('hash', 'in', hashes)
+    const first = this.db.selectFrom('blobs').select('site').where('hash', 'in', hashes)
+    const others = this.db.selectFrom('blob_names').select('site').where('hash', 'in', hashes)
     const rows = await this.db
       .selectFrom(first.union(others).as('names'))
-      .select('slug')
-      .where('slug', '>', after)
-      .orderBy('slug')
+      .select('site')
+      .where('site', '>', after)
+      .orderBy('site')
       .limit(limit)
       .execute()
-    return rows.map(({ slug }) => slug!)
+    return rows.map(({ site }) => site!)
   }
 
   async encodedHashes(versionId: string): Promise<Set<string>> {
@@ -130,28 +132,28 @@ export class BlobQueries extends QueryGroup {
   }
 
   /** Content that another object holds stays there, unless that is damaged: it is discarded then. Idempotent. */
-  async add(slug: string, blobs: readonly StoredBlob[]): Promise<AddedBlobs> {
+  async add(site: string, blobs: readonly StoredBlob[]): Promise<AddedBlobs> {
     return this.#upsert(
       blobs.map(({ hash, object, size, piecesHash }) => ({
         hash,
         object,
         size,
         pieces_hash: piecesHash,
-        slug,
+        site,
       })),
     )
   }
 
   /** For blobs that another site references, or for an injected document, which has only encodings. Idempotent. */
-  async addReferences(slug: string, hashes: Iterable<string>): Promise<void> {
+  async addReferences(site: string, hashes: Iterable<string>): Promise<void> {
     await this.#upsert(
-      Array.from(hashes, (hash) => ({ hash, object: null, size: 0, pieces_hash: null, slug })),
+      Array.from(hashes, (hash) => ({ hash, object: null, size: 0, pieces_hash: null, site })),
     )
   }
 
   /** Returns what was removed. The grace period of these blobs starts now, unless other sites reference them. */
   async removeReferences(
-    slug: string,
+    site: string,
     hashes: readonly string[],
     now: number,
   ): Promise<{ hash: string; size: number }[]> {
@@ -163,10 +165,10 @@ export class BlobQueries extends QueryGroup {
         .where('hash', 'in', batch)
         .returning(['hash', 'size'])
     for (const batch of toBatches(hashes.toSorted())) {
-      const rows = await start(batch).set({ slug: null }).where('slug', '=', slug).execute()
+      const rows = await start(batch).set({ site: null }).where('site', '=', site).execute()
       const names = await this.db
         .deleteFrom('blob_names')
-        .where('slug', '=', slug)
+        .where('site', '=', site)
         .where('hash', 'in', batch)
         .returning('hash')
         .execute()
@@ -184,7 +186,7 @@ export class BlobQueries extends QueryGroup {
     const deleted = await this.db
       .deleteFrom('blobs')
       .where('hash', 'in', locked)
-      .where('slug', 'is', null)
+      .where('site', 'is', null)
       .where(sql<boolean>`not exists (select 1 from blob_names where blob_names.hash = blobs.hash)`)
       .returning(['hash', 'object'])
       .execute()
@@ -264,7 +266,7 @@ export class BlobQueries extends QueryGroup {
       }
       await this.#addNames(
         stored
-          .filter(({ hash, slug }) => slug !== byHash.get(hash)!.slug)
+          .filter(({ hash, site }) => site !== byHash.get(hash)!.site)
           .map(({ hash }) => byHash.get(hash)!),
       )
     }
@@ -277,10 +279,13 @@ export class BlobQueries extends QueryGroup {
     await this.db
       .insertInto('blob_names')
       .values(
-        rows.map(({ hash, slug }) => ({
+        rows.map(({ hash, site }) => ({
           hash,
-          slug,
-          owner_id: sql<string | null>`(select owner_id from sites where slug = ${slug})`,
+          site,
+          // Former names of the site have its owner.
+          owner_id: sql<
+            string | null
+          >`(select max(owner_id) from sites where ${hasVisitsKey(sql`= ${site}`)})`,
         })),
       )
       .onConflict((c) => c.doNothing())
@@ -359,17 +364,17 @@ export class BlobQueries extends QueryGroup {
   }
 }
 
-/** Which sites, and which owners, reference which contents; `BlobQueries` changes the references. */
+/** Which sites (by `visitsKey`), and which owners, reference which contents; `BlobQueries` changes the references. */
 export class ReferenceQueries extends QueryGroup {
   /**
    * The contents among these that another site of the owner references. Exact within a write that has just added or
    * removed references of the site to them: their rows are locked until the commit.
    */
-  async heldBeside(slug: string, ownerId: string, hashes: readonly string[]): Promise<Set<string>> {
+  async heldBeside(site: string, ownerId: string, hashes: readonly string[]): Promise<Set<string>> {
     const found: string[] = []
     for (const batch of toBatches(hashes)) {
       const { rows } = await sql<{ hash: string }>`
-        select hash from blobs where hash in (${sql.join(batch)}) and ${isHeldByOther('<>', slug, ownerId)}`.execute(
+        select hash from blobs where hash in (${sql.join(batch)}) and ${isHeldByOther('<>', site, ownerId)}`.execute(
         this.db,
       )
       found.push(...rows.map(({ hash }) => hash))
@@ -379,43 +384,45 @@ export class ReferenceQueries extends QueryGroup {
 
   /**
    * Bytes of the contents that a site references, and of those among them that no other site of the owner references;
-   * with `<` no other one whose slug is less, so that the sum over all sites of the owner has each content once. Counts a
+   * with `<` no other one whose `visitsKey` is less, so that the sum over all sites of the owner has each content once. Counts a
    * content once that the site references in both tables.
    */
   async sum(
-    slug: string,
+    site: string,
     ownerId: string | null,
     order: '<>' | '<' = '<>',
   ): Promise<{ bytes: number; own: number }> {
     const counted =
       ownerId === null
         ? sql`size`
-        : sql`case when ${isHeldByOther(order, slug, ownerId)} then 0 else size end`
+        : sql`case when ${isHeldByOther(order, site, ownerId)} then 0 else size end`
     const { rows } = await sql<{ bytes: number; own: number }>`
       select coalesce(sum(size), 0) as bytes, coalesce(sum(${counted}), 0) as own from (
-        select hash, size, slug from blobs where slug = ${slug}
+        select hash, size, site from blobs where site = ${site}
         union
-        select blobs.hash, blobs.size, blobs.slug from blob_names join blobs on blobs.hash = blob_names.hash
-        where blob_names.slug = ${slug}) as blobs`.execute(this.db)
+        select blobs.hash, blobs.size, blobs.site from blob_names join blobs on blobs.hash = blob_names.hash
+        where blob_names.site = ${site}) as blobs`.execute(this.db)
     return rows[0]!
   }
 
   /** Records the owner of a site with its references, which stay locked until the commit. */
-  async setOwner(slug: string, ownerId: string): Promise<void> {
+  async setOwner(site: string, ownerId: string): Promise<void> {
     const lock = this.db
       .updateTable('blobs')
       .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))
-    const names = this.db.selectFrom('blob_names').select('hash').where('slug', '=', slug)
-    await lock.where('slug', '=', slug).execute()
+    const names = this.db.selectFrom('blob_names').select('hash').where('site', '=', site)
+    await lock.where('site', '=', site).execute()
     await lock.where('hash', 'in', names).execute()
-    await this.rows('blob_names').update({ slug }, { ownerId })
+    await this.rows('blob_names').update({ site }, { ownerId })
   }
 }
 
-function isHeldByOther(order: '<>' | '<', slug: string, ownerId: string): RawBuilder<boolean> {
-  return sql`(exists (select 1 from sites where sites.slug = blobs.slug and owner_id = ${ownerId} and sites.slug ${sql.raw(order)} ${slug})
+function isHeldByOther(order: '<>' | '<', site: string, ownerId: string): RawBuilder<boolean> {
+  const isOther = sql`${sql.raw(order)} ${site}`
+  return sql`(blobs.site ${isOther}
+      and exists (select 1 from sites where ${hasVisitsKey(sql`= blobs.site`)} and owner_id = ${ownerId})
     or exists (select 1 from blob_names as other
-      where other.hash = blobs.hash and other.owner_id = ${ownerId} and other.slug ${sql.raw(order)} ${slug}))`
+      where other.hash = blobs.hash and other.owner_id = ${ownerId} and other.site ${isOther}))`
 }
 
 /** Includes injected documents. `versions` is the condition on the table of this name. */
@@ -437,8 +444,4 @@ export function containsHash(db: Kysely<Schema>, hash: string): RawBuilder<boole
 /** No hexadecimal digit follows "f" before "g". */
 function afterHashes(first: string): string {
   return `${first}g`
-}
-
-export function isPostgres(db: Kysely<Schema>): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter
 }

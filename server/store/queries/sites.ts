@@ -1,13 +1,12 @@
 import { type RawBuilder, sql } from '#kysely'
 import { DAY_MS } from '../../lib/time.ts'
-import { keyedQueries, QueryGroup } from '../rows.ts'
+import { isPostgres, keyedQueries, QueryGroup } from '../rows.ts'
 import { BEING_DELETED, type Collaborator, emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
-import { isPostgres } from './blobs.ts'
 
 /** Tables whose rows belong to a site by its slug. */
 const SITE_TABLES = [
-  ...(['versions', 'blobs', 'blob_names', 'collaborators', 'domains'] as const),
+  ...(['versions', 'collaborators', 'domains'] as const),
   ...(['review_links', 'review_threads', 'review_decisions'] as const),
 ]
 
@@ -28,6 +27,10 @@ export type SiteEnd = keyof typeof ENDS
 interface SitePosition {
   at: number
   slug: string
+}
+
+export interface HeldSite extends SitePosition {
+  visitsKey: string
 }
 
 export interface OwnerPage {
@@ -60,8 +63,8 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
   }
 
   /**
-   * Gives a site a new name that no row has, with its versions, blob references, collaborators, reviews and domains. The former
-   * one stays as a row of its own that leads to the new one, as earlier ones do. Returns all former names, if it exists.
+   * Gives a site a new name that no row has, with its versions, collaborators, reviews and domains. The former one stays
+   * as a row of its own that leads to the new one, as earlier ones do. Returns all former names, if it exists.
    */
   async rename(slug: string, name: string, now: number): Promise<string[]> {
     const site = await this.find(slug)
@@ -152,10 +155,11 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
   listHeld(
     holder: { ownerId: string } | { network: string },
     { after, limit }: { after: SitePosition; limit: number },
-  ): Promise<SitePosition[]> {
+  ): Promise<HeldSite[]> {
     const [column, value] =
       'network' in holder ? (['network', holder.network] as const) : (['owner_id', holder.ownerId] as const)
     return this.#listAfter('created_at', after, limit)
+      .select('visits_key as visitsKey')
       .where(column, '=', value)
       .where(sql<boolean>`(deleted_at is null or kept_until is not null)`)
       .execute()

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from '#kysely'
-import { keyedQueries, QueryGroup } from '../rows.ts'
+import { isPostgres, keyedQueries, QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { rowsStatement, statement, toBatches } from '../statement.ts'
 import {
@@ -15,7 +15,7 @@ import {
   versionHeader,
   versionTable,
 } from '../tables/versions.ts'
-import { BlobQueries, containsHash, isPostgres } from './blobs.ts'
+import { BlobQueries, containsHash } from './blobs.ts'
 
 const versionFiles = versionTable.pick('files')
 const formerFiles = versionTable.pick('id', 'previewName', 'files')
@@ -27,9 +27,9 @@ const RECORD_BYTES =
 
 /** Whether a content is known and referenced by the site of the version, for which a row of `arrivals` was received. */
 const IS_REFERENCED = sql<boolean | number>`exists (
-  select 1 from versions join blobs on blobs.hash = arrivals.hash
-  where versions.id = arrivals.version_id and blobs.object is not null and (blobs.slug = versions.slug or exists (
-    select 1 from blob_names where blob_names.hash = blobs.hash and blob_names.slug = versions.slug)))`.as(
+  select 1 from versions join sites on sites.slug = versions.slug join blobs on blobs.hash = arrivals.hash
+  where versions.id = arrivals.version_id and blobs.object is not null and (blobs.site = visits_key or exists (
+    select 1 from blob_names where blob_names.hash = blobs.hash and blob_names.site = visits_key)))`.as(
   'referenced',
 )
 

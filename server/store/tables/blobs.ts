@@ -8,8 +8,8 @@ export const blobTable = new Table({
   object: nullable(text),
   size: integer,
   piecesHash: nullable(text),
-  /** A site that references it; further ones are in `blob_names`. */
-  slug: nullable(text),
+  /** The `visitsKey` of a site that references it, which a rename keeps; further ones are in `blob_names`. */
+  site: nullable(text),
   /** When a site last removed its reference; null when there is certainly another one. */
   unreferencedSince: nullable(integer),
   /** An object in which other bytes, or none, were found. Where it is `object`, the next upload takes its place. */
@@ -18,7 +18,8 @@ export const blobTable = new Table({
 
 /** A reference to a blob from a site beside the one in `blobs`. */
 export const blobNameTable = new Table({
-  slug: key(text),
+  /** The `visitsKey` of the site. */
+  site: key(text),
   hash: key(text),
   /** The owner of the site; null while it is anonymous. */
   ownerId: nullable(text),
