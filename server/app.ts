@@ -17,6 +17,7 @@ import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
 import {
   assertSameFleet,
+  assertUnusedBucket,
   type Backends,
   makeSettingsShared,
   openBackends,
@@ -120,6 +121,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const backends = await openBackends(config, baseUrl, startOptions, database)
   if (!database) {
     stack.use(backends.store)
+    await assertUnusedBucket(config, backends.store)
     await assertSameBucket(backends.store, { ...config, secret: backends.secret })
     stack.use(backends.ballast.start())
     // For commands, which must not begin with others. A full disk must not stop the start.

@@ -117,12 +117,24 @@ export async function assertSameFleet(
 ): Promise<void> {
   const isNode = config.databaseUrl !== '' && uses !== 'storage'
   try {
+    await assertUnusedBucket(config, store)
     if (isNode) await assertSharedSettings(store, { ...config, secret })
     if (!isNode || uses === 'all') await assertServiceSettings(store, { config, secret, uses })
   } catch (error) {
     await store[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** ConfigError when a service begins in a bucket that has files: each of the two would delete those of the other one. */
+export async function assertUnusedBucket({ blobsUrl }: Config, { read }: Store): Promise<void> {
+  if (blobsUrl === '' || (await read.sharedSettings.list()).length > 0) return
+  if ((await read.blobs.list('', 1)).length > 0) return
+  const { hasObjects } = await import('./blobs/s3/inspect.ts')
+  if (await hasObjects(blobsUrl, DEADLINES.blobs))
+    throw new ConfigError(
+      'SLIPWAY_BLOBS_URL has files, but the database is new: two services would delete the files of each other. Use another bucket or prefix, or the database of these files. If no other service uses them, run once: slipway-server settings share',
+    )
 }
 
 /** Makes the settings of this node those of the fleet, or of the data folder: nodes with others do not start, or warn. */

@@ -8,10 +8,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { readDescriptors } from '../../server/operations/telemetry/process-metrics.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import { nodeSettings } from '../database-faults/node-settings.ts'
+import { createStorage } from '../s3/storage.ts'
 import { listen } from '../support/listen.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Program, run } from './program.ts'
 
@@ -110,6 +113,39 @@ test('a start without the files of its sites, as without their disk or bucket, e
   await rename(disk, blobs)
   await publish()
 })
+
+for (const engine of ['SQLite', 'PostgreSQL'] as const)
+  test(
+    `with ${engine}, a new service does not begin in the bucket of another one, unless its operator says so`,
+    requires('ceph', ...(engine === 'PostgreSQL' ? (['postgres'] as const) : [])),
+    async () => {
+      await using stack = new AsyncDisposableStack()
+      const { url: BLOBS_URL } = stack.use(await createStorage())
+      const files = [{ path: 'index.html', content: 'a page' }]
+      const first = { DATA: stack.use(await memoryFolder()).path, BLOBS_URL }
+      const publish = async () => {
+        await using service = await startTestService(first)
+        await service.client().publishContents({ files })
+      }
+      await publish()
+      await publish()
+      const database =
+        engine === 'SQLite' ? undefined : stack.use(await (await sharedPostgres()).borrowDatabase())
+      const second = {
+        ...(database ? await nodeSettings(database.url) : {}),
+        ...{ DATA: stack.use(await memoryFolder()).path, BLOBS_URL, PROXY_HOST: 'domains.slipway-test.net' },
+      }
+      for (let count = 0; count < 2; count++)
+        await assert.rejects(
+          startTestService(second),
+          /^Error: SLIPWAY_BLOBS_URL has files, but the database is new/,
+        )
+      const { code, stderr } = await run(['settings', 'share'], second)
+      assert.equal(code, 0, stderr)
+      await using service = await startTestService(second)
+      await service.client().publishContents({ files })
+    },
+  )
 
 test(
   'a start that the limit of open files stops says so, in one line with exit code 1',

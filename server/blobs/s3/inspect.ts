@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { parseBucketUrl } from '../../../packages/s3-client/bucket-url.ts'
-import { S3Client } from '../../../packages/s3-client/client.ts'
+import { S3Client, type S3ClientOptions } from '../../../packages/s3-client/client.ts'
 import { S3Error } from '../../../packages/s3-client/errors.ts'
 import { listObjects, removeObjects } from '../../../packages/s3-client/listing.ts'
 import { COPYING_BLOBS } from '../../lib/deadlines.ts'
@@ -53,6 +53,15 @@ export async function inspectBucket(url: string): Promise<BucketFacts> {
     }
   }
   return { works, failed: undefined, comparesHashes }
+}
+
+/** False also where the bucket cannot be listed. */
+export async function hasObjects(url: string, timeouts: S3ClientOptions['timeouts']): Promise<boolean> {
+  const client = new S3Client({ bucket: parseBucketUrl(url), credentials: defaultProvider(), timeouts })
+  return listObjects(client, { limit: 1 }).then(
+    (page) => page.length > 0,
+    () => false,
+  )
 }
 
 async function put(client: S3Client, object: string): Promise<void> {
