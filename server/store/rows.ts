@@ -1,11 +1,11 @@
 import {
+  type ComparisonOperator,
   type Compilable,
   type Expression,
   type ExpressionBuilder,
   type Kysely,
   PostgresAdapter,
   type QueryResult,
-  type RawBuilder,
   type SelectQueryBuilder,
   type SqlBool,
   sql,
@@ -25,9 +25,21 @@ type Plain<Name extends TableName> = {
 }[keyof Stored<Name>] &
   string
 
+/** Conditions that all hold. Unequal to null is what has a value. */
+type Comparison<Value> = { readonly [Operator in '<' | '<=' | '>' | '>=' | '!=']?: Value }
+
 /** Values of fields: null selects the rows that have none, a list those with one of its values. */
-type Where<Name extends TableName> = {
-  readonly [Field in Plain<Name>]?: Stored<Name>[Field] | readonly Stored<Name>[Field][]
+export type Where<Name extends TableName> = {
+  readonly [Field in Plain<Name>]?:
+    | Stored<Name>[Field]
+    | readonly Stored<Name>[Field][]
+    | Comparison<Stored<Name>[Field]>
+}
+
+interface Condition {
+  field: string
+  operator: ComparisonOperator
+  operand: unknown
 }
 
 type Filter<Name extends TableName> = (rows: WhereInterface<Schema, Name>) => WhereInterface<Schema, Name>
@@ -36,7 +48,12 @@ type Refine<Name extends TableName> = <Selected>(
   rows: SelectQueryBuilder<Schema, Name, Selected>,
 ) => SelectQueryBuilder<Schema, Name, Selected>
 
-type Order<Name extends TableName> = Plain<Name> | `${Plain<Name>} desc`
+type Order<Name extends TableName> = Plain<Name> | `${Plain<Name>} desc` | Page
+
+interface Page {
+  limit: number
+  offset?: number
+}
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -141,13 +158,17 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
   }
 
   /** Removes up to `limit` rows, the first ones in the order of a field. Returns their number. */
-  removeFirst(limit: number, which: Filter<Name>, order?: Plain<Name>): Promise<number> {
+  removeFirst(limit: number, which: Where<Name> | Filter<Name>, order?: Plain<Name>): Promise<number> {
     const { key } = this.#table
+    const filter =
+      typeof which === 'function'
+        ? which
+        : (rows: WhereInterface<Schema, Name>) => rows.where(this.#match(toConditions(which)) as never)
     let first = this.#db.selectFrom(this.#name).select(key).limit(limit)
     if (order !== undefined) first = first.orderBy(this.#table.toColumn(order))
     const keys = sql`(${sql.join(key.map((column) => sql.ref(column)))})`
     // The condition twice: another statement may have changed a row since the subselect.
-    return this.remove((rows) => which(rows).where(keys, 'in', which(first as never) as never))
+    return this.remove((rows) => filter(rows).where(keys, 'in', filter(first as never) as never))
   }
 
   readonly #selectView = (all: Select): Select =>
@@ -156,18 +177,21 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
   #select(
     kind: string,
     which: Where<Name> | Refine<Name>,
-    order: readonly string[],
+    order: readonly (string | Page)[],
     select: (all: Select) => Select,
   ): MaybePromise<QueryResult<Values>> {
     if (typeof which === 'function') {
       const rows = which(select(this.#db.selectFrom(this.#name)) as never) as object
       return this.#db.executeQuery(rows as Compilable<Values>)
     }
-    return this.#execute(`${kind} ${order}`, which, [], (db, matches) => {
+    const fields = order.filter((one) => typeof one === 'string')
+    const pages = order.filter((one) => typeof one === 'object')
+    return this.#execute(`${kind} ${fields}`, which, pages as object as Values[], (db, matches, [page]) => {
       let rows = select(db.selectFrom(this.#name)).where(matches)
-      for (const [field, direction] of order.map((one) => one.split(' ')))
+      for (const [field, direction] of fields.map((one) => one.split(' ')))
         rows = rows.orderBy(this.#table.toColumn(field!), direction as 'desc' | undefined)
-      return rows
+      if (page) rows = rows.limit(page.limit as number)
+      return page?.offset === undefined ? rows : rows.offset(page.offset as number)
     })
   }
 
@@ -220,14 +244,12 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     rows: readonly Values[],
     build: (db: Kysely<AnySchema>, matches: Matches, rows: readonly Values[]) => Compilable,
   ): MaybePromise<QueryResult<Values>> {
-    const conditions = where as Values
+    const conditions = toConditions(where as Values)
     const values: unknown[] = []
     let shape = kind
-    for (const field in conditions) {
-      const value = conditions[field]
-      if (value === undefined) throw new Error(`A condition on ${this.#name} has no value`)
-      shape += value === null ? ` ${field}?` : ` ${field}`
-      if (value !== null) values.push(value)
+    for (const { field, operator, operand } of conditions) {
+      shape += ` ${field} ${operator}`
+      if (operand !== null) values.push(operand)
     }
     const lists = values.filter(Array.isArray)
     if (lists.some((list) => list.length === 0)) return { rows: [], numAffectedRows: 0n }
@@ -241,11 +263,11 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     let known = this.#compiled.get(shape)
     if (!known) {
       // Without the values of this call, which would stay in memory.
-      const names = Object.entries(conditions).map(([name, value]) => ({ name, isNull: value === null }))
+      const compared = conditions.map(({ operand, ...one }) => ({ ...one, isNull: operand === null }))
       const columns = rows.map((row) => Object.keys(row))
       known = compile((db, next) => {
         const matches = this.#match(
-          Object.fromEntries(names.map(({ name, isNull }) => [name, isNull ? null : next()])),
+          compared.map(({ isNull, ...one }) => ({ ...one, operand: isNull ? null : next() })),
         )
         const parameters = columns.map((row) => Object.fromEntries(row.map((name) => [name, next()])))
         return build(db as object as Kysely<AnySchema>, matches, parameters)
@@ -255,21 +277,32 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return known(this.#db as object as Kysely<Schema>, values) as MaybePromise<QueryResult<Values>>
   }
 
-  #match(conditions: Values): Matches {
-    const operator = (value: unknown) => (value === null ? 'is' : Array.isArray(value) ? 'in' : '=')
+  #match(conditions: readonly Condition[]): Matches {
     return (e) =>
       e.and(
-        Object.entries(conditions).map(([field, value]) =>
-          e(this.#table.toColumn(field), operator(value), value),
-        ),
+        conditions.map(({ field, operator, operand }) => e(this.#table.toColumn(field), operator, operand)),
       )
   }
 }
 
-export function beginsWith(column: string, prefix: string): RawBuilder<SqlBool> {
-  const text = sql.ref(column)
-  // Follows every text with the same beginning.
-  return sql`(${text} >= ${prefix} and ${text} < ${`${prefix}\u{10ffff}`})`
+function toConditions(where: Values): Condition[] {
+  const conditions: Condition[] = []
+  for (const field in where) {
+    const value = where[field]
+    if (value === undefined) throw new Error(`A condition on ${field} has no value`)
+    if (value === null) conditions.push({ field, operator: 'is', operand: null })
+    else if (Array.isArray(value)) conditions.push({ field, operator: 'in', operand: value })
+    else if (typeof value !== 'object') conditions.push({ field, operator: '=', operand: value })
+    else
+      for (const [operator, operand] of Object.entries(value as Comparison<unknown>))
+        conditions.push({ field, operator: operand === null ? 'is not' : (operator as '<'), operand })
+  }
+  return conditions
+}
+
+export function startingWith(prefix: string): Comparison<string> {
+  // The second text follows all with the same beginning.
+  return { '>=': prefix, '<': `${prefix}\u{10ffff}` }
 }
 
 export function isPostgres(db: Kysely<Schema>): boolean {
@@ -338,8 +371,7 @@ export class RowQueries extends QueryGroup {
   /** Removes up to `limit` rows, the oldest ones of those before `time`. Returns their number. */
   removeBefore(name: keyof typeof DELETED_BY, time: number, limit: number): Promise<number> {
     const field = DELETED_BY[name] as Plain<typeof name>
-    const isOld = sql<SqlBool>`${sql.ref((TABLES[name] as object as Table<Fields>).toColumn(field))} < ${time}`
-    return this.rows(name).removeFirst(limit, (all) => all.where(isOld), field)
+    return this.rows(name).removeFirst(limit, { [field]: { '<': time } }, field)
   }
 }
 

@@ -192,7 +192,7 @@ export class Transfer {
 const RECENT_MS = 60_000
 
 async function assertNoNode(db: Kysely<Schema>, name: keyof TransferTimes, now: number): Promise<void> {
-  if (await new Rows(db, 'nodes').has((all) => all.where('seen_at', '>', now - RECENT_MS)))
+  if (await new Rows(db, 'nodes').has({ seenAt: { '>': now - RECENT_MS } }))
     throw new DatabaseInUseError(`The ${name} is in use: a node has reported within the last minute`)
 }
 

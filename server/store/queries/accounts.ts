@@ -9,7 +9,7 @@ export class AccountQueries extends keyedQueries('accounts', 'id') {
   }
 
   ids(after: string, limit: number): Promise<string[]> {
-    return this.table.pluck('id', (all) => all.where('id', '>', after).orderBy('id').limit(limit))
+    return this.table.pluck('id', { id: { '>': after } }, 'id', { limit })
   }
 
   byEmail(email: string): Promise<Account | undefined> {
@@ -17,9 +17,7 @@ export class AccountQueries extends keyedQueries('accounts', 'id') {
   }
 
   administrators(): Promise<Account[]> {
-    return this.table.list((all) =>
-      all.where('administrator_since', 'is not', null).orderBy('administrator_since').orderBy('id'),
-    )
+    return this.table.list({ administratorSince: { '!=': null } }, 'administratorSince', 'id')
   }
 
   /** Removes all keys, trusts and the mark as an administrator. Idempotent: keeps an earlier start time. */
@@ -31,9 +29,7 @@ export class AccountQueries extends keyedQueries('accounts', 'id') {
   }
 
   beingDeleted(limit: number): Promise<Account[]> {
-    return this.table.list((all) =>
-      all.where('deletion_started_at', 'is not', null).orderBy('deletion_started_at').limit(limit),
-    )
+    return this.table.list({ deletionStartedAt: { '!=': null } }, 'deletionStartedAt', { limit })
   }
 }
 
@@ -42,12 +38,10 @@ export class InvitationQueries extends QueryGroup {
   readonly #rows = this.rows('invitations')
 
   find(email: string, now: number): Promise<Invitation | undefined> {
-    return this.#rows.find((all) => all.where('email', '=', email).where('expires_at', '>', now))
+    return this.#rows.find({ email, expiresAt: { '>': now } })
   }
 
   list(now: number, { after, limit }: { after: string; limit: number }): Promise<Invitation[]> {
-    return this.#rows.list((all) =>
-      all.where('expires_at', '>', now).where('email', '>', after).orderBy('email').limit(limit),
-    )
+    return this.#rows.list({ expiresAt: { '>': now }, email: { '>': after } }, 'email', { limit })
   }
 }

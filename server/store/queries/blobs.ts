@@ -218,9 +218,7 @@ export class BlobQueries extends QueryGroup {
   }
 
   listDiscarded(now: number, limit: number): Promise<string[]> {
-    return this.#discarded.pluck('object', (all) =>
-      all.where('due_at', '<=', now).orderBy('due_at').limit(limit),
-    )
+    return this.#discarded.pluck('object', { dueAt: { '<=': now } }, 'dueAt', { limit })
   }
 
   async forgetDiscarded(objects: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql } from '#kysely'
-import { beginsWith, keyedQueries, QueryGroup } from '../rows.ts'
+import { keyedQueries, QueryGroup, startingWith } from '../rows.ts'
 import {
   type AcmeAccount,
   acmeRequestTable,
@@ -74,9 +74,10 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
     prefix?: string | undefined
   }): Promise<CertificateSummary[]> {
     const { limit, after, prefix } = page
+    if (prefix !== undefined)
+      return this.#summaries.list({ unusedSince: null, name: startingWith(prefix) }, 'name', { limit })
     return this.#summaries.list((all) => {
       const requested = all.where('unused_since', 'is', null).limit(limit)
-      if (prefix !== undefined) return requested.where(beginsWith('name', prefix)).orderBy('name')
       const sorted = requested.orderBy(sql`coalesce(not_after, 0)`).orderBy('name')
       if (!after) return sorted
       return sorted.where(sql<boolean>`(coalesce(not_after, 0), name) > (${after.notAfter}, ${after.name})`)
@@ -149,7 +150,7 @@ export class CertificateQueries extends keyedQueries('certificates', 'name') {
   }
 
   names(after: string, limit: number): Promise<string[]> {
-    return this.table.pluck('name', (all) => all.where('name', '>', after).orderBy('name').limit(limit))
+    return this.table.pluck('name', { name: { '>': after } }, 'name', { limit })
   }
 
   /** Changes nothing when the certificate was replaced, has a pending order, or is no longer requested. */
@@ -302,9 +303,7 @@ export class AcmeQueries extends QueryGroup {
 
   /** The challenges of all names that expire after `now`, the last to expire first. */
   challenges(type: StoredChallenge['type'], now: number): Promise<StoredChallenge[]> {
-    return this.#challenges.list((all) =>
-      all.where('type', '=', type).where('expires_at', '>', now).orderBy('expires_at', 'desc'),
-    )
+    return this.#challenges.list({ type, expiresAt: { '>': now } }, 'expiresAt desc')
   }
 
   async deleteChallenges(name: string): Promise<void> {
@@ -318,39 +317,28 @@ export class AcmeQueries extends QueryGroup {
 
   /** The time of the `count`th newest of these requests after `since`, from 1; undefined when there are fewer. */
   async nthLatestRequest(
-    { kind, directory, names, accountId, root }: CountedRequestFilter,
+    { names, ...filter }: CountedRequestFilter,
     count: number,
     since: number,
   ): Promise<number | undefined> {
-    const [at] = await this.#requests.pluck('at', (all) =>
-      all
-        .where('kind', '=', kind)
-        .where('directory', '=', directory)
-        .where('at', '>', since)
-        .$if(names !== undefined, (query) => query.where('names', '=', toNameSet(names!)))
-        .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId!))
-        .$if(root !== undefined, (query) => query.where('root', '=', root!))
-        .orderBy('at', 'desc')
-        .offset(count - 1)
-        .limit(1),
-    )
+    const which = { ...filter, ...(names && { names: toNameSet(names) }), at: { '>': since } }
+    const [at] = await this.#requests.pluck('at', which, 'at desc', { limit: 1, offset: count - 1 })
     return at
   }
 
   async lastOrder(): Promise<CountedRequest | undefined> {
-    const lastOf = (kind: 'order' | 'renewal') =>
-      this.#requests.find((all) => all.where('kind', '=', kind).orderBy('at', 'desc').limit(1))
+    const lastOf = (kind: 'order' | 'renewal') => this.#requests.find({ kind }, 'at desc', { limit: 1 })
     const [order, renewal] = [await lastOf('order'), await lastOf('renewal')]
     return renewal && (!order || renewal.at > order.at) ? renewal : order
   }
 
   deleteRequests(before: number): Promise<number> {
-    return this.#requests.remove((all) => all.where('kind', 'in', REQUEST_KINDS).where('at', '<', before))
+    return this.#requests.remove({ kind: REQUEST_KINDS, at: { '<': before } })
   }
 }
 
 export class TicketKeyQueries extends keyedQueries('ticket_keys', 'period') {
   async dropBefore(period: number): Promise<void> {
-    await this.table.remove((all) => all.where('period', '<', period))
+    await this.table.remove({ period: { '<': period } })
   }
 }

@@ -79,11 +79,11 @@ export class DomainQueries extends QueryGroup {
   }
 
   reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
-    return this.#reservations.find((all) => all.where('domain', '=', domain).where('until', '>', now))
+    return this.#reservations.find({ domain, until: { '>': now } })
   }
 
   countReservations(accountId: string, now: number): Promise<number> {
-    return this.#reservations.count((all) => all.where('account_id', '=', accountId).where('until', '>', now))
+    return this.#reservations.count({ accountId, until: { '>': now } })
   }
 
   async releaseReservations(accountId: string): Promise<void> {

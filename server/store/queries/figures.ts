@@ -1,6 +1,6 @@
 import { sql } from '#kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
-import { beginsWith, QueryGroup } from '../rows.ts'
+import { QueryGroup, startingWith } from '../rows.ts'
 import { accountTable } from '../tables/accounts.ts'
 import { domainTable } from '../tables/domains.ts'
 import { type ActivityEntry, domainId, type Figures, figureTable, type ListKind } from '../tables/figures.ts'
@@ -50,10 +50,8 @@ export class FigureQueries extends QueryGroup {
   }
 
   range(kind: ListKind, { after, until }: { after: string; until: string | undefined }): Promise<Figures[]> {
-    return this.rows('figures', countedFigures).list((all) => {
-      const rest = all.where('kind', '=', kind).where('id', '>', after)
-      return until === undefined ? rest : rest.where('id', '<=', until)
-    })
+    const id = { '>': after, ...(until !== undefined && { '<=': until }) }
+    return this.rows('figures', countedFigures).list({ kind, id })
   }
 
   async replace(
@@ -98,9 +96,8 @@ export class FigureQueries extends QueryGroup {
   /** By the beginning of slug, title, domain or the owner's email address, in no order. `prefix` is in lower case. */
   async search(kind: ListKind, prefix: string, limit: number): Promise<string[]> {
     const max = kind === 'account' ? limit : MAX_OWNERS
-    const ownerIds = await this.rows('accounts').pluck('id', (all) =>
-      all.where(beginsWith('email', prefix)).orderBy('email').limit(max),
-    )
+    const begins = startingWith(prefix)
+    const ownerIds = await this.rows('accounts').pluck('id', { email: begins }, 'email', { limit: max })
     if (kind === 'account') return ownerIds
     const found =
       kind === 'site'
@@ -211,9 +208,7 @@ export class FigureQueries extends QueryGroup {
 
   /** From the figures of their sites, which are counted before. */
   async #countAccounts({ after, limit }: { after: string; limit: number }) {
-    const ids = await this.rows('accounts').pluck('id', (all) =>
-      all.where('id', '>', after).orderBy('id').limit(limit),
-    )
+    const ids = await this.rows('accounts').pluck('id', { id: { '>': after } }, 'id', { limit })
     if (ids.length === 0) return { figures: [], last: undefined }
     const owned = await this.db
       .selectFrom('sites')
@@ -269,32 +264,20 @@ export class FigureQueries extends QueryGroup {
   }
 
   async #searchSites(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
-    const sites = this.rows('sites')
-    const bySlug = await sites.pluck('slug', (all) =>
-      all.where('deleted_at', 'is', null).where(beginsWith('slug', prefix)).orderBy('slug').limit(limit),
-    )
-    const byTitle = await this.#rows.pluck('id', (all) =>
-      all.where(beginsWith('title', prefix)).orderBy('title').limit(limit),
-    )
-    const byDomain = await this.rows('domains').pluck('slug', (all) =>
-      all.where(beginsWith('domain', prefix)).orderBy('domain').limit(limit),
-    )
-    const found = [...bySlug, ...byTitle, ...byDomain]
-    if (ownerIds.length === 0) return found
-    const byOwner = await sites.pluck('slug', (all) =>
-      all.where('deleted_at', 'is', null).where('owner_id', 'in', ownerIds).limit(limit),
-    )
-    return [...found, ...byOwner]
+    const [sites, begins] = [this.rows('sites'), startingWith(prefix)]
+    return [
+      ...(await sites.pluck('slug', { deletedAt: null, slug: begins }, 'slug', { limit })),
+      ...(await this.#rows.pluck('id', { title: begins }, 'title', { limit })),
+      ...(await this.rows('domains').pluck('slug', { domain: begins }, 'domain', { limit })),
+      ...(await sites.pluck('slug', { deletedAt: null, ownerId: ownerIds }, { limit })),
+    ]
   }
 
   async #searchDomains(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
     const domains = this.rows('domains', domainKey)
-    const found = await domains.list((all) =>
-      all.where(beginsWith('domain', prefix)).orderBy('domain').limit(limit),
-    )
-    if (ownerIds.length > 0)
-      found.push(...(await domains.list((all) => all.where('account_id', 'in', ownerIds).limit(limit))))
-    return found.map(({ domain, accountId }) => domainId(domain, accountId))
+    const byName = await domains.list({ domain: startingWith(prefix) }, 'domain', { limit })
+    const byOwner = await domains.list({ accountId: ownerIds }, { limit })
+    return [...byName, ...byOwner].map(({ domain, accountId }) => domainId(domain, accountId))
   }
 }
 
@@ -352,7 +335,7 @@ export class ActivityQueries extends QueryGroup {
   }
 
   deleteBefore(width: number, before: number): Promise<number> {
-    return this.#rows.remove((all) => all.where('width', '=', width).where('at', '<', before))
+    return this.#rows.remove({ width, at: { '<': before } })
   }
 }
 

@@ -1,5 +1,5 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from '#kysely'
-import { QueryGroup } from '../rows.ts'
+import { sql } from '#kysely'
+import { QueryGroup, type Where } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
@@ -77,9 +77,7 @@ export class KeyQueries extends QueryGroup {
   }
 
   countIssued(accountId: string): Promise<number> {
-    return this.#rows.count((all) =>
-      all.where('account_id', '=', accountId).where('issued_by', 'is not', null),
-    )
+    return this.#rows.count({ accountId, issuedBy: { '!=': null } })
   }
 
   /** Those that are limited to this site alone; those that are limited to several lose it. */
@@ -175,12 +173,11 @@ export class OAuthQueries extends QueryGroup {
   readonly #rows = this.rows('oauth_records')
 
   find(idHash: string, now: number): Promise<OAuthRecord | undefined> {
-    return this.#rows.find((all) => all.where('id_hash', '=', idHash).where('expires_at', '>', now))
+    return this.#rows.find({ idHash, expiresAt: { '>': now } })
   }
 
-  async findAll(idHashes: readonly string[], now: number): Promise<OAuthRecord[]> {
-    if (idHashes.length === 0) return []
-    return this.#rows.list((all) => all.where('id_hash', 'in', idHashes).where('expires_at', '>', now))
+  findAll(idHashes: readonly string[], now: number): Promise<OAuthRecord[]> {
+    return this.#rows.list({ idHash: idHashes, expiresAt: { '>': now } })
   }
 
   /** Undefined once the account is being deleted or the grant has ended: a running request may save a token later. */
@@ -225,35 +222,25 @@ export class OAuthQueries extends QueryGroup {
   }
 
   deleteOfGrant(grantHash: string, limit: number): Promise<number> {
-    return this.#deleteSome(limit, (e) => e('grant_hash', '=', grantHash))
+    return this.#deleteSome(limit, { grantHash })
   }
 
   list(accountId: string, kind: string, now: number): Promise<OAuthRecord[]> {
-    return this.#rows.list((all) =>
-      all
-        .where('account_id', '=', accountId)
-        .where('kind', '=', kind)
-        .where('expires_at', '>', now)
-        .orderBy('created_at', 'desc'),
-    )
+    return this.#rows.list({ accountId, kind, expiresAt: { '>': now } }, 'createdAt desc')
   }
 
   deleteOfAccount(accountId: string, limit: number): Promise<number> {
-    return this.#deleteSome(limit, (e) => e('account_id', '=', accountId))
+    return this.#deleteSome(limit, { accountId })
   }
 
   deleteExpired(now: number, limit: number): Promise<number> {
-    return this.#deleteSome(limit, (e) => e('expires_at', '<=', now))
+    return this.#deleteSome(limit, { expiresAt: { '<=': now } })
   }
 
-  async #deleteSome(
-    limit: number,
-    condition: (e: ExpressionBuilder<Schema, 'oauth_records'>) => Expression<SqlBool>,
-  ) {
-    const idHash = await this.#rows.pluck('idHash', (all) => all.where(condition).limit(limit))
+  async #deleteSome(limit: number, which: Where<'oauth_records'>): Promise<number> {
+    const idHash = await this.#rows.pluck('idHash', which, { limit })
     // Not a subselect: PostgreSQL would scan the table for it. Again with the condition: a record may have been renewed.
-    if (idHash.length > 0)
-      await this.#rows.remove((all) => all.where('id_hash', 'in', idHash).where(condition))
+    await this.#rows.remove({ ...which, idHash })
     return idHash.length
   }
 }

@@ -11,20 +11,17 @@ export class BlockQueries extends QueryGroup {
 
   /** Without that of `value`. */
   countOthers(kind: BlockKind, value: string): Promise<number> {
-    return this.#rows.count((all) => all.where('kind', '=', kind).where('value', '!=', value))
+    return this.#rows.count({ kind, value: { '!=': value } })
   }
 
   /** Returns whether it existed, and had ended by `endedBy`, where that is given. */
   async remove(kind: BlockKind, value: string, endedBy?: number): Promise<boolean> {
-    const removed = await this.#rows.remove((all) => {
-      const block = all.where('kind', '=', kind).where('value', '=', value)
-      return endedBy === undefined ? block : block.where('expires_at', '<=', endedBy)
-    })
-    return removed > 0
+    const hasEnded = endedBy === undefined ? {} : { expiresAt: { '<=': endedBy } }
+    return (await this.#rows.remove({ kind, value, ...hasEnded })) > 0
   }
 
   expired(now: number, limit: number): Promise<Block[]> {
-    return this.#rows.list((all) => all.where('expires_at', '<=', now).orderBy('expires_at').limit(limit))
+    return this.#rows.list({ expiresAt: { '<=': now } }, 'expiresAt', { limit })
   }
 }
 

@@ -75,10 +75,7 @@ export class LeaseQueries extends QueryGroup {
   }
 
   isTaken(name: string, now: number, latest: number): Promise<boolean> {
-    const last = latest + CLOCK_TOLERANCE_MS
-    return this.#rows.has((all) =>
-      all.where('name', '=', name).where('until', '>', now).where('until', '<=', last),
-    )
+    return this.#rows.has({ name, until: { '>': now, '<=': latest + CLOCK_TOLERANCE_MS } })
   }
 
   isHeld(name: string, holder: string, fence: number): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { type Expression, sql } from '#kysely'
-import { keyedQueries } from '../rows.ts'
+import { keyedQueries, startingWith } from '../rows.ts'
 import { type Domain, domainFields } from '../tables/domains.ts'
 import { emailLimit, type FailingCertificate, type Notice } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
@@ -21,25 +21,16 @@ export class NoticeQueries extends keyedQueries('notices', 'id') {
   }
 
   count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {
-    return this.table.count((all) =>
-      all
-        .where('account_id', '=', accountId)
-        .where('id', 'like', `${kind} %`)
-        .where('created_at', '>', since),
-    )
+    return this.table.count({ accountId, id: startingWith(`${kind} `), createdAt: { '>': since } })
   }
 
   due(now: number, limit: number): Promise<Notice[]> {
-    return this.table.list((all) =>
-      all.where('due_at', '<=', now).orderBy('due_at').orderBy('id').limit(limit),
-    )
+    return this.table.list({ dueAt: { '<=': now } }, 'dueAt', 'id', { limit })
   }
 
   /** Returns whether there was an attempt to come: once for each of them. */
   endAttempts(id: string): Promise<boolean> {
-    return this.table.update((all) => all.where('id', '=', id).where('due_at', 'is not', null), {
-      dueAt: null,
-    })
+    return this.table.update({ id, dueAt: { '!=': null } }, { dueAt: null })
   }
 
   /** A notice, and those of its account and kind that are due and were not tried. */

@@ -17,8 +17,8 @@ export class ReviewQueries extends QueryGroup {
     return this.#links.find({ tokenHash })
   }
 
-  links(subject: ReviewSubject): Promise<StoredReviewLink[]> {
-    return this.#links.list((all) => all.where(isOf(subject)).orderBy('id'))
+  links({ slug, previewName }: ReviewSubject): Promise<StoredReviewLink[]> {
+    return this.#links.list({ slug, previewName }, 'id')
   }
 
   /** Returns whether the subject had the link. */
@@ -32,8 +32,8 @@ export class ReviewQueries extends QueryGroup {
   }
 
   /** Those that have expired. */
-  async removeEndedLinks(subject: ReviewSubject, now: number): Promise<void> {
-    await this.#links.remove((all) => all.where(isOf(subject)).where('expires_at', '<=', now))
+  async removeEndedLinks({ slug, previewName }: ReviewSubject, now: number): Promise<void> {
+    await this.#links.remove({ slug, previewName, expiresAt: { '<=': now } })
   }
 
   /** Those of an account whose key has ended; returns the slugs of their sites. */
@@ -71,11 +71,9 @@ export class ReviewQueries extends QueryGroup {
       .executeTakeFirstOrThrow()
   }
 
-  oldestResolved(subject: ReviewSubject, except = ''): Promise<StoredThread | undefined> {
-    return this.#threads.find((all) => {
-      const resolved = all.where(isOf(subject)).where('status', '=', 'resolved').where('id', '!=', except)
-      return resolved.orderBy('id').limit(1)
-    })
+  oldestResolved({ slug, previewName }: ReviewSubject, except = ''): Promise<StoredThread | undefined> {
+    const which = { slug, previewName, status: 'resolved', id: { '!=': except } } as const
+    return this.#threads.find(which, 'id', { limit: 1 })
   }
 
   /** Unresolved threads of all subjects of each of these sites, and the first of these subjects; sites without any are absent. */
@@ -108,27 +106,21 @@ export class ReviewQueries extends QueryGroup {
   }
 
   /** The newest first. */
-  decisions(subject: ReviewSubject, limit: number): Promise<StoredDecision[]> {
-    return this.#decisions.list((all) => all.where(isOf(subject)).orderBy('id', 'desc').limit(limit))
+  decisions({ slug, previewName }: ReviewSubject, limit: number): Promise<StoredDecision[]> {
+    return this.#decisions.list({ slug, previewName }, 'id desc', { limit })
   }
 
   /** Those beyond the newest, each with all earlier ones about its content, so that none of these counts again. */
-  async removeOldDecisions(subject: ReviewSubject, kept: number): Promise<void> {
-    const beyond = await this.#decisions.find((all) =>
-      all.where(isOf(subject)).orderBy('id', 'desc').offset(kept).limit(1),
-    )
+  async removeOldDecisions({ slug, previewName }: ReviewSubject, kept: number): Promise<void> {
+    const beyond = await this.#decisions.find({ slug, previewName }, 'id desc', { limit: 1, offset: kept })
     if (!beyond) return
-    const { slug, contentHash, id } = beyond
-    await this.#decisions.remove((all) =>
-      all.where('slug', '=', slug).where('content_hash', '=', contentHash).where('id', '<=', id),
-    )
+    const { contentHash, id } = beyond
+    await this.#decisions.remove({ slug, contentHash, id: { '<=': id } })
   }
 
   /** About this content, in every review of the site; the newest first. */
   decisionsAbout(slug: string, contentHash: string, limit: number): Promise<StoredDecision[]> {
-    return this.#decisions.list((all) =>
-      all.where('slug', '=', slug).where('content_hash', '=', contentHash).orderBy('id', 'desc').limit(limit),
-    )
+    return this.#decisions.list({ slug, contentHash }, 'id desc', { limit })
   }
 
   /** Returns the characters of the threads. Earlier approvals of what it requested changes to end, in other reviews too. */

@@ -105,13 +105,7 @@ export class SignInQueries extends QueryGroup {
   }
 
   listSessions(accountId: string, now: number): Promise<Session[]> {
-    return this.#sessions.list((all) =>
-      all
-        .where('account_id', '=', accountId)
-        .where('expires_at', '>', now)
-        .orderBy('created_at', 'desc')
-        .orderBy('token_hash'),
-    )
+    return this.#sessions.list({ accountId, expiresAt: { '>': now } }, 'createdAt desc', 'tokenHash')
   }
 
   async trimSessions(accountId: string, max: number): Promise<void> {
@@ -148,11 +142,11 @@ export class SignInQueries extends QueryGroup {
         .where('signed_in_at', 'is', null)
         .where('changed_at', '<=', now - DAY_MS)
         .where((e) => e.or([e('locked_until', 'is', null), e('locked_until', '<=', now)]))
-    const isOld = (sources: WhereInterface<Schema, 'sign_in_sources'>) =>
-      sources.where('changed_at', '<=', now - SOURCE_LIFETIME_MS)
+    const isOver = { expiresAt: { '<=': now } }
+    const isOld = { changedAt: { '<=': now - SOURCE_LIFETIME_MS } }
     return (
-      (await this.#codes.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')) +
-      (await this.#sessions.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')) +
+      (await this.#codes.removeFirst(limit, isOver, 'expiresAt')) +
+      (await this.#sessions.removeFirst(limit, isOver, 'expiresAt')) +
       (await this.#sources.removeFirst(limit, hasFailed, 'changedAt')) +
       (await this.#sources.removeFirst(limit, isOld, 'changedAt'))
     )

@@ -100,15 +100,13 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
 
   /** Removes the row of a former or abandoned name, so that it can be given again. */
   async releaseName(name: string): Promise<void> {
-    await this.db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
+    await this.table.remove({ slug: name, deletedAt: { '!=': null } })
   }
 
   /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
   async endRedirects(before: number, slug?: string): Promise<string[]> {
-    const names = await this.table.pluck('slug', (all) => {
-      const ending = all.where('renamed_to', 'is not', null).where('deleted_at', '<=', before)
-      return slug === undefined ? ending : ending.where('renamed_to', '=', slug)
-    })
+    const which = { renamedTo: slug ?? { '!=': null }, deletedAt: { '<=': before } }
+    const names = await this.table.pluck('slug', which)
     await this.table.update({ slug: names }, { renamedTo: null })
     return names
   }
@@ -172,10 +170,9 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
 
   /** Slugs of the first of these sites of an owner. */
   async listFirstHeld(ownerId: string, limit: number): Promise<string[]> {
-    const own = this.db.selectFrom('sites').select('slug').where('owner_id', '=', ownerId).limit(limit)
-    const present = await own.where('deleted_at', 'is', null).execute()
-    const deleted = await own.where('kept_until', 'is not', null).execute()
-    return [...present, ...deleted].map(({ slug }) => slug)
+    const present = await this.table.pluck('slug', { ownerId, deletedAt: null }, { limit })
+    const deleted = await this.table.pluck('slug', { ownerId, keptUntil: { '!=': null } }, { limit })
+    return [...present, ...deleted]
   }
 
   /** Slugs of sites that are due to be deleted, the longest due first. */

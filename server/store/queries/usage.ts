@@ -66,14 +66,8 @@ export class UsageQueries extends QueryGroup {
   }
 
   listNetworks(after: string, limit: number): Promise<string[]> {
-    return this.#rows.pluck('holder', (all) =>
-      all
-        .where('holder', '>=', FIRST_NETWORK)
-        .where('holder', '<', AFTER_NETWORKS)
-        .where('holder', '>', after)
-        .orderBy('holder')
-        .limit(limit),
-    )
+    const holder = { '>=': FIRST_NETWORK, '<': AFTER_NETWORKS, '>': after }
+    return this.#rows.pluck('holder', { holder }, 'holder', { limit })
   }
 
   /** What all anonymous sites have beyond the sum of their networks, at one time. */
@@ -87,13 +81,7 @@ export class UsageQueries extends QueryGroup {
   }
 
   async removeEmptyNetworks(after: string, last: string): Promise<void> {
-    await this.#rows.remove((all) =>
-      all
-        .where('holder', '>', after)
-        .where('holder', '<=', last)
-        .where('bytes', '=', 0)
-        .where('sites', '=', 0),
-    )
+    await this.#rows.remove({ holder: { '>': after, '<=': last }, bytes: 0, sites: 0 })
   }
 
   /** What an owner can delete: sites in the trash, and versions besides this one whose upload is not finalized. */

@@ -217,9 +217,7 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
   }
 
   abandoned(before: number, limit: number): Promise<VersionHeader[]> {
-    return this.#headers.list((all) =>
-      all.where('state', '=', 'pending').where('created_at', '<', before).orderBy('created_at').limit(limit),
-    )
+    return this.#headers.list({ state: 'pending', createdAt: { '<': before } }, 'createdAt', { limit })
   }
 
   /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
@@ -392,9 +390,7 @@ export class ScanQueries extends QueryGroup {
   async acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>> {
     const accepted = new Set<string>()
     for (const batch of toBatches(hashes)) {
-      const found = await this.#rows.pluck('hash', (all) =>
-        all.where('hash', 'in', batch).where('scanner', '=', scanner).where('accepted_at', '>=', since),
-      )
+      const found = await this.#rows.pluck('hash', { hash: batch, scanner, acceptedAt: { '>=': since } })
       for (const hash of found) accepted.add(hash)
     }
     return accepted

@@ -172,8 +172,8 @@ export class VisitQueries extends QueryGroup {
   }
 
   async deleteSite(slug: string): Promise<number> {
-    const names = await this.#names.removeFirst(ROWS_PER_DELETE, (all) => all.where('slug', '=', slug))
-    const visitors = await this.#visitors.removeFirst(ROWS_PER_DELETE, (all) => all.where('slug', '=', slug))
+    const names = await this.#names.removeFirst(ROWS_PER_DELETE, { slug })
+    const visitors = await this.#visitors.removeFirst(ROWS_PER_DELETE, { slug })
     return names + visitors || this.#hours.remove({ slug })
   }
 
