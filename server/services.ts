@@ -93,7 +93,7 @@ function collectParts(
     publishQueue: new PublishQueue({
       running: PUBLISHES_AT_ONCE,
       timeouts: deadlines.database,
-      readWaitMs: () => store.readWaitMs(),
+      readWaitMs: store.readWaitMs,
       metrics: telemetry.metrics,
       clock: testClock,
     }),

@@ -13,16 +13,11 @@ import {
   FULL_GRANT,
   requireAccount,
 } from '../accounts/authorization.ts'
-import type { Blocklist } from '../accounts/blocklist.ts'
-import type { NamedKeys } from '../accounts/named-keys.ts'
-import type { Programs } from '../accounts/oauth/programs.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
-import type { Sessions } from '../accounts/session.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
-import type { MissLimiter } from '../lib/miss-limiter.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { hashToken, isApiKey } from '../lib/tokens.ts'
-import type { PublishQueue } from '../publish/publish-queue.ts'
+import type { Services } from '../services.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Store } from '../store/store.ts'
 import { readCookie } from './cookies.ts'
@@ -73,20 +68,11 @@ const MAX_QUERY_PARAMETERS = 40
 
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-interface AdmissionOptions {
-  store: Store
-  namedKeys: NamedKeys
-  sessions: Sessions
-  programs: Programs
-  blocklist: Blocklist
-  limits: RateLimits
-  publishQueue: PublishQueue
-  credentialLookups: MissLimiter
-  uncounted: MissLimiter
-  baseUrl: string
-  clock: () => number
-  clientIp: (request: IncomingMessage) => string
-}
+type AdmissionOptions = { clientIp: (request: IncomingMessage) => string } & Pick<
+  Services,
+  | ('store' | 'namedKeys' | 'sessions' | 'programs' | 'blocklist' | 'limits' | 'publishQueue')
+  | ('credentialLookups' | 'uncounted' | 'baseUrl' | 'clock')
+>
 
 /**
  * Authenticates, charges and checks permissions before the body is read; checks the credential again when the body took

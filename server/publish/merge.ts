@@ -8,11 +8,6 @@ import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc, rememberingNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
 
-export function validateMerge(request: Pick<PublishRequest, 'merge' | 'delete'>): FieldError[] {
-  const { merge, delete: deleted } = request
-  return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'requires merge: true' }] : []
-}
-
 export function needsNoFiles(request: Pick<PublishRequest, 'merge' | 'delete' | 'emptyFiles'>): boolean {
   const { merge, delete: deleted, emptyFiles } = request
   return merge === true && [deleted, emptyFiles].some((list) => Array.isArray(list) && list.length > 0)

@@ -52,7 +52,7 @@ import {
   type Version,
   type VersionChanges,
 } from '../store/tables/versions.ts'
-import { listRequestedFiles, mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
+import { listRequestedFiles, mergeManifest, needsNoFiles } from './merge.ts'
 import { scanLimit } from './secrets/secret-scan.ts'
 
 type PendingVersionStoreParts = Pick<
@@ -140,15 +140,14 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   }
 
   validateFields(request: Omit<PublishRequest, 'files'>): FieldError[] {
+    const { merge, delete: deleted, update, name, liveReload, preview } = request
+    const missing = (field: string, isMissing: boolean | undefined, required: string): FieldError[] =>
+      isMissing ? [{ field, message: `requires ${required}` }] : []
     return [
-      ...validateMerge(request),
-      ...(request.update && request.name === undefined
-        ? [{ field: 'update', message: 'requires name' }]
-        : []),
-      ...this.parts.names.validatePreviewName(request.preview),
-      ...(request.liveReload && request.preview === undefined
-        ? [{ field: 'liveReload', message: 'requires preview' }]
-        : []),
+      ...missing('delete', deleted !== undefined && merge !== true, 'merge: true'),
+      ...missing('update', update && name === undefined, 'name'),
+      ...this.parts.names.validatePreviewName(preview),
+      ...missing('liveReload', liveReload && preview === undefined, 'preview'),
       ...validateMessage(request.message),
       ...validateMetadata(request, ''),
       ...validateMetadata(request.viewer ?? {}, 'viewer.'),
