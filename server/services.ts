@@ -214,7 +214,6 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
       targets: new SignedUploadUrls(parts),
     }),
     finalizer,
-    contentScan,
     secretScan,
     precompressor,
     archivePublisher: new ArchivePublisher({

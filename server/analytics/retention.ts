@@ -1,7 +1,7 @@
 import { listPages } from '../lib/list-pages.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import { deleteInSteps, INDEPENDENT } from '../store/store.ts'
+import { deleteBefore, deleteInSteps, INDEPENDENT } from '../store/store.ts'
 import { SALT_GRACE_MS } from './visit-recorder.ts'
 
 /** Days that can be queried, plus the current one. */
@@ -12,8 +12,6 @@ const MAX_NAMES_PER_PAST_DAY = 100
 const CURSOR = 'truncated visits'
 
 const SITES_PER_QUERY = 500
-
-const ROWS_PER_DELETION = 1000
 
 type VisitSweepParts = Pick<Parts, 'store' | 'clock'>
 
@@ -28,9 +26,7 @@ export async function pruneVisits(options: VisitSweepParts): Promise<number> {
   const ends = { visit_salts: open, visitors: open, visit_hours: before, visit_names: before } as const
   let deleted = 0
   for (const name of Object.keys(ends) as (keyof typeof ends)[])
-    deleted += await deleteInSteps(store, ({ rows }) =>
-      rows.removeBefore(name, ends[name], ROWS_PER_DELETION),
-    )
+    deleted += await deleteBefore(store, name, ends[name])
   return deleted
 }
 

@@ -243,13 +243,11 @@ function isAllowedWhileSuspended({ method }: FastifyRequest): boolean {
   return ['GET', 'HEAD', 'DELETE'].includes(method)
 }
 
-/** Needs a recent sign-in for changes. */
 function assertAdministration(request: FastifyRequest, now: number): void {
   if (!mayAdminister(request.caller)) throw unknownEndpoint(request)
   if (request.method !== 'GET' && request.method !== 'HEAD') assertRecentSignIn(request.caller, now)
 }
 
-/** Ignores other values than a short plain name. */
 function readClient({ headers }: FastifyRequest): Pick<Caller, 'client'> {
   const client = headers[CLIENT_HEADER]
   return typeof client === 'string' && /^[\w][\w ./-]{0,59}$/.test(client) ? { client } : {}

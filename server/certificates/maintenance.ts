@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/time.ts'
 import type { NamesPage } from '../store/queries/certificates.ts'
-import { deleteInSteps, INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import { deleteBefore, INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
 import {
   BUDGET_SCOPE,
@@ -93,9 +93,8 @@ export async function maintain(
     }
   })
   const now = clock()
-  const lastUse = now - UNUSED_RETENTION_MS
-  await deleteInSteps(store, ({ rows }) => rows.removeBefore('certificates', lastUse, PAGE_SIZE))
-  await deleteInSteps(store, ({ rows }) => rows.removeBefore('acme_challenges', now + 1, PAGE_SIZE))
+  await deleteBefore(store, 'certificates', now - UNUSED_RETENTION_MS)
+  await deleteBefore(store, 'acme_challenges', now + 1)
   await store.write('relaxed', INDEPENDENT, (tx) => prune(tx, now))
 }
 

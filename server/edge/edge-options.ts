@@ -14,9 +14,7 @@ import type { ErrorPages } from './respond/pages/error-pages.ts'
 /** One frozen object, built by `server/app.ts`. Each part of the edge declares the fields that it uses with `Pick`. */
 export interface EdgeOptions
   extends Pick<Parts, 'config' | 'store' | 'blobs' | 'addresses' | 'clock' | 'log' | 'secret' | 'budget'> {
-  /** Limits the lookups in the store. */
   readonly breaker: CircuitBreaker
-  /** Limits those of names that do not exist. */
   readonly missLimiter: MissLimiter
   readonly deadlines: Pick<Deadlines, 'encodedBody'>
   readonly pages: ErrorPages

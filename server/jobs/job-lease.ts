@@ -10,7 +10,6 @@ interface JobLeaseOptions {
   holder: string
   /** Interval between two runs over all nodes. */
   intervalMs: number
-  /** Ends the job when its process stops. */
   signal?: AbortSignal
 }
 

@@ -16,7 +16,7 @@ import type { Reports } from '../operations/moderation/reports.ts'
 import type { Notices } from '../operations/notices/notices.ts'
 import type { Parts } from '../parts.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
-import type { ContentScan } from '../publish/scan/content-scan.ts'
+import { VERDICT_LIFETIME_MS } from '../publish/scan/content-scan.ts'
 import { removeDiscarded } from '../publish/upload-recorder.ts'
 import { endRedirects } from '../sites/names.ts'
 import { deleteRest, deleteSite } from '../sites/trash.ts'
@@ -24,7 +24,7 @@ import { deleteVersions, writeWithPending } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { SiteEnd } from '../store/queries/sites.ts'
 import type { Queries } from '../store/queries.ts'
-import { deleteInSteps, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import { deleteBefore, deleteInSteps, INDEPENDENT } from '../store/store.ts'
 import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../store/tables/nodes.ts'
 import { COUNTER_RETENTION_MS } from '../store/tables/usage.ts'
 import type { AccountDeletion } from './account-deletion.ts'
@@ -40,7 +40,6 @@ export interface SweepParts extends Pick<Parts, 'store' | 'blobs' | 'clock' | 'l
   domains: DomainService
   accountDeletion: AccountDeletion
   blocks: Blocks
-  contentScan: ContentScan
   reports: Reports
   notices: Notices
   /** Undefined without a browser. */
@@ -63,7 +62,6 @@ export interface Sweep {
 /** Recent changes, or everything (by hand). */
 export interface SweepScope {
   since: number
-  /** The operator has named this sweep. */
   isNamed?: boolean
   /** Ends the sweep when its process stops. Its store does that too, at its next use. */
   signal?: AbortSignal
@@ -71,9 +69,6 @@ export interface SweepScope {
 
 /** Items per transaction, so that none holds the store for long. */
 const ITEMS_PER_TRANSACTION = 100
-
-/** Rows that requests without an account add, such as counters of their networks: there can be many. */
-const ROWS_PER_DELETION = 500
 
 /** Versions that a node compresses before it queries for others. */
 const VERSIONS_PER_PIECE = 10
@@ -165,10 +160,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   'audit-log': {
     intervalSeconds: DAY_SECONDS,
     description: 'deletes entries of the audit log after 400 days',
-    run: ({ clock, store }) =>
-      deleteInSteps(store, ({ rows }) =>
-        rows.removeBefore('audit_log', clock() - ENTRY_LIFETIME_MS, ROWS_PER_DELETION),
-      ),
+    run: ({ clock, store }) => deleteBefore(store, 'audit_log', clock() - ENTRY_LIFETIME_MS),
   },
   figures: {
     intervalSeconds: 600,
@@ -196,8 +188,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   'held-domains': {
     intervalSeconds: HOUR_SECONDS,
     description: 'releases reservations of deleted domains',
-    run: ({ store, clock }) =>
-      deleteInSteps(store, ({ rows }) => rows.removeBefore('held_domains', clock() + 1, ROWS_PER_DELETION)),
+    run: ({ store, clock }) => deleteBefore(store, 'held_domains', clock() + 1),
   },
   'former-names': {
     intervalSeconds: HOUR_SECONDS,
@@ -227,7 +218,7 @@ const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
   scans: {
     intervalSeconds: HOUR_SECONDS,
     description: 'deletes verdicts of the scanner of more than 30 days',
-    run: ({ contentScan, store }) => contentScan.prune(store),
+    run: ({ store, clock }) => deleteBefore(store, 'accepted_scans', clock() - VERDICT_LIFETIME_MS),
   },
   reports: {
     intervalSeconds: 60,
@@ -374,23 +365,19 @@ async function enqueuePrecompression({ store, precompressor, clock }: SweepParts
   })
 }
 
-/** Deletions of the sweep `sign-ins`, repeated until no row is left. What expires now has expired. */
-const EXPIRED_SIGN_INS: ((tx: WriteTransaction, now: number) => Promise<number>)[] = [
-  ({ keys }, now) =>
-    keys.deleteExpired({ now, before: now - EXPIRED_KEY_LIFETIME_MS, limit: ITEMS_PER_TRANSACTION }),
-  ({ rows }, now) => rows.removeBefore('invitations', now + 1, ITEMS_PER_TRANSACTION),
-  ({ rows }, now) => rows.removeBefore('used_tokens', now + 1, ITEMS_PER_TRANSACTION),
-  ({ rows }, now) => rows.removeBefore('review_links', now + 1, ITEMS_PER_TRANSACTION),
-  ({ rows }, now) => rows.removeBefore('counters', now - COUNTER_RETENTION_MS, ROWS_PER_DELETION),
-  ({ rows }, now) => rows.removeBefore('device_sign_ins', now + 1, ROWS_PER_DELETION),
-  ({ signIns }, now) => signIns.deleteExpired(now, ROWS_PER_DELETION),
+const EXPIRING_SIGN_INS = [
+  ...(['sign_in_codes', 'sessions', 'device_sign_ins'] as const),
+  ...(['invitations', 'used_tokens', 'review_links'] as const),
 ]
 
 async function deleteExpiredSignIns({ store, clock }: SweepParts): Promise<number> {
   const now = clock()
-  let deleted = 0
-  for (const expire of EXPIRED_SIGN_INS) deleted += await deleteInSteps(store, (tx) => expire(tx, now))
-  return deleted
+  const [limit, before] = [ITEMS_PER_TRANSACTION, now - EXPIRED_KEY_LIFETIME_MS]
+  let deleted = await deleteBefore(store, 'counters', now - COUNTER_RETENTION_MS)
+  // What expires now has expired.
+  for (const table of EXPIRING_SIGN_INS) deleted += await deleteBefore(store, table, now + 1)
+  deleted += await deleteInSteps(store, ({ keys }) => keys.deleteExpired({ now, before, limit }))
+  return deleted + (await deleteInSteps(store, ({ signIns }) => signIns.deleteExpiredSources(now, limit)))
 }
 
 /** Deletes sites that are still due within the transaction: a concurrent publish wins. */

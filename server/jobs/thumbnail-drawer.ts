@@ -14,7 +14,6 @@ type ThumbnailDrawerParts = Pick<Parts, 'addresses' | 'log' | 'telemetry'> & {
   program: ChromiumProgram
   files: VersionFiles
   thumbnails: Thumbnails
-  /** Milliseconds of a drawing. */
   timeoutMs: number
 }
 

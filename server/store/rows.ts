@@ -341,6 +341,8 @@ export const DELETED_BY = {
   notices: 'createdAt',
   reports: 'lastAt',
   review_links: 'expiresAt',
+  sessions: 'expiresAt',
+  sign_in_codes: 'expiresAt',
   used_tokens: 'expiresAt',
   visit_hours: 'hour',
   visit_names: 'day',

@@ -1,6 +1,7 @@
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { Queries } from './queries.ts'
+import type { DELETED_BY } from './rows.ts'
 
 export interface WriteTransaction extends Queries {
   /**
@@ -62,6 +63,18 @@ export function deleteInSteps(
   deleteSome: (tx: WriteTransaction) => Promise<number>,
 ): Promise<number> {
   return repeatUntilEmpty(() => store.write('relaxed', INDEPENDENT, deleteSome))
+}
+
+/** Of one write, so that none holds the store for long. */
+const ROWS_PER_WRITE = 500
+
+/** Deletes the rows of a table whose time in `DELETED_BY` is before this one; returns their number. */
+export function deleteBefore(
+  store: Pick<Store, 'write'>,
+  table: keyof typeof DELETED_BY,
+  time: number,
+): Promise<number> {
+  return deleteInSteps(store, ({ rows }) => rows.removeBefore(table, time, ROWS_PER_WRITE))
 }
 
 /**

@@ -13,7 +13,15 @@ import { runOnce } from '../../server/jobs/scheduler.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import type { Store } from '../../server/store/store.ts'
 import { keep, listObjects } from '../blobs/bytes.ts'
-import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
+import {
+  accountRow,
+  certificateRow,
+  codeRow,
+  domainRow,
+  sessionRow,
+  siteRow,
+  versionRow,
+} from '../store/rows.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { PATIENT } from '../support/patient.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -66,6 +74,39 @@ test('an abandoned site is deleted behind any number of older drafts', async () 
   assert.equal(await deletionReason('draft-149'), null)
   assert.equal(await deletionReason('staged-again'), null)
   assert.equal(await folder.sweep('abandoned'), 0)
+})
+
+test('codes, sessions, invitations and others are deleted once they have expired', async () => {
+  await using folder = await emptyFolder(1000)
+  await folder.store.write('durable', {}, async ({ rows }) => {
+    for (const expiresAt of [1000, 1001]) {
+      const name = `until ${expiresAt}`
+      const times = { createdAt: 1, expiresAt }
+      await rows.insert('sign_in_codes', codeRow(name, { expiresAt }))
+      await rows.insert('sessions', sessionRow(name, { expiresAt }))
+      await rows.insert('invitations', { ...times, email: name, invitedBy: null })
+      await rows.insert('used_tokens', { tokenHash: name, expiresAt })
+      await rows.insert('review_links', {
+        ...{ ...times, id: name, slug: 'a-site', previewName: '', tokenHash: name },
+        ...{ audience: 'anyone', createdBy: 'ann', keyHash: null },
+      })
+      await rows.insert('device_sign_ins', {
+        ...{ ...times, deviceHash: name, userCodeHash: name, program: 'p', machine: 'm', intervalMs: 1 },
+        ...{
+          polledAt: null,
+          state: 'pending',
+          accountId: null,
+          allowedBy: null,
+          network: '',
+          scope: 'publish',
+        },
+      })
+    }
+  })
+  assert.equal(await folder.sweep('sign-ins'), 6)
+  assert.equal(await folder.sweep('sign-ins'), 0)
+  folder.clock.now++
+  assert.equal(await folder.sweep('sign-ins'), 6)
 })
 
 const failingDeletions = {

@@ -90,7 +90,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     listSessions: ['id 7', 1],
     trimSessions: ['id 7', 49],
     deleteSessions: ['id 7', { now: 1, besides: 'x' }],
-    deleteExpired: [50, 10],
+    deleteExpiredSources: [50, 10],
   },
   oauth: {
     find: ['id_hash 7', 1],

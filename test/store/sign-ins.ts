@@ -39,15 +39,17 @@ export function storeSignIns(promises: Promises): void {
       await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY_MS, max: 1 })
       await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY_MS, max: 1 })
     })
-    // A code, a session, wrong tries and a source that has not signed in for long; then the others.
-    for (const [expired, windows] of [
-      [4, 1],
-      [3, 1],
-      [0, 0],
+    // Wrong tries and a source that has not signed in for long, a code, a session, a counter; then the others.
+    for (const expired of [
+      [2, 1, 1, 1],
+      [1, 1, 1, 1],
+      [0, 0, 0, 0],
     ])
       await store.write('durable', {}, async (tx) => {
-        assert.equal(await tx.signIns.deleteExpired(1000, 1), expired)
-        assert.equal(await tx.rows.removeBefore('counters', 1001, 1), windows)
+        const removed = [await tx.signIns.deleteExpiredSources(1000, 1)]
+        for (const table of ['sign_in_codes', 'sessions', 'counters'] as const)
+          removed.push(await tx.rows.removeBefore(table, 1001, 1))
+        assert.deepEqual(removed, expired)
       })
     assert.deepEqual(await listRemaining(store), [
       'valid code',

@@ -38,7 +38,6 @@ export interface Tool {
   output?: Schema
   annotations: ToolAnnotations
   scope: ProgramScope
-  /** Whether a call needs no account. */
   isAnonymous?: true
   call(api: ApiClient, args: Arguments): Promise<object>
 }

@@ -13,7 +13,7 @@ import { ApiError, invalidField } from '../../lib/errors.ts'
 import { decodeCursor, type PageRequest, toPage } from '../../lib/list-pages.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import { deleteInSteps, type Store } from '../../store/store.ts'
+import { deleteBefore, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import type { Report, ReportedSite, ReportState } from '../../store/tables/moderation.ts'
 import type { Site } from '../../store/tables/sites.ts'
@@ -44,7 +44,6 @@ const SITES_PER_EMAIL = 20
 
 /** Reports contain email addresses. */
 const RETENTION_MS = 180 * DAY_MS
-const ROWS_PER_STATEMENT = 500
 
 /** All reports of a site are one row with the last texts, however many there are. */
 export class Reports extends Component<ReportsParts> {
@@ -110,7 +109,7 @@ export class Reports extends Component<ReportsParts> {
   async run(store: Store): Promise<number> {
     const { clock, mail, addresses, branding, email: to } = this.parts
     const before = clock() - RETENTION_MS
-    await deleteInSteps(store, ({ rows }) => rows.removeBefore('reports', before, ROWS_PER_STATEMENT))
+    await deleteBefore(store, 'reports', before)
     if (to === '') return 0
     const sites = await this.#findDue(store)
     if (sites.length === 0 || !(await this.#claimEmail(store))) return 0

@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
-import { deleteInSteps, INDEPENDENT, type Store } from '../../store/store.ts'
+import { deleteBefore, INDEPENDENT, type Store } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import {
   certificateNoticeId,
@@ -57,7 +57,6 @@ const MAX_DEFERRED = 10
 
 /** A row prevents a second email about its event until then. */
 const RETENTION_MS = 90 * DAY_MS
-const ROWS_PER_STATEMENT = 500
 
 type Recipient = Pick<Account, 'id' | 'email'>
 
@@ -90,7 +89,7 @@ export class Notices extends Component<NoticesParts> {
       if (outcome === 'failed' || deferred === MAX_DEFERRED) break
     }
     const before = clock() - RETENTION_MS
-    await deleteInSteps(store, ({ rows }) => rows.removeBefore('notices', before, ROWS_PER_STATEMENT))
+    await deleteBefore(store, 'notices', before)
     return sent
   }
 

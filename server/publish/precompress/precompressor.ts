@@ -106,7 +106,6 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
     this.#current ??= this.#run()
   }
 
-  /** Resolves when nothing is running or queued. */
   async onIdle(): Promise<void> {
     while (this.#current) await this.#current
   }

@@ -5,7 +5,6 @@ import { SharedSemaphore } from '../../lib/concurrency-limiter.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { DAY_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import { deleteInSteps, type Store } from '../../store/store.ts'
 import type { VersionSource } from '../publish-queue.ts'
 
 export interface ScannedFile {
@@ -42,9 +41,8 @@ type FileToScan = Omit<ScannedFile, 'open'>
 const SCANS = { running: 4, waiting: 64 }
 
 /** How long a file counts as accepted: scanners learn. */
-const VERDICT_LIFETIME_MS = 30 * DAY_MS
+export const VERDICT_LIFETIME_MS = 30 * DAY_MS
 
-const ROWS_PER_STATEMENT = 1000
 const RETRY_SECONDS = 30
 
 /** Scans the files of a version before it is published. Accepted files are not scanned again for 30 days. */
@@ -70,12 +68,6 @@ export class ContentScan extends Component<ContentScanParts> {
     if (outcome === 'failed') return
     if (outcome) throw contentRefused(outcome)
     await store.execute('relaxed', ({ scans }) => scans.accept(scanner.name, [...unknown.keys()], clock()))
-  }
-
-  /** For a job with its store; returns how many verdicts were deleted. */
-  async prune(store: Store): Promise<number> {
-    const before = this.parts.clock() - VERDICT_LIFETIME_MS
-    return deleteInSteps(store, ({ rows }) => rows.removeBefore('accepted_scans', before, ROWS_PER_STATEMENT))
   }
 
   async #scan(scanner: Scanner, files: readonly ScannedFile[]): Promise<Refusal | 'failed' | undefined> {

@@ -135,18 +135,15 @@ export class SignInQueries extends QueryGroup {
     return deleted.filter((row) => row.expires_at > now).length
   }
 
-  /** Also removes wrong tries and locks after a day, and sources that have not signed in for half a year. */
-  async deleteExpired(now: number, limit: number): Promise<number> {
+  /** Removes wrong tries and locks after a day, and sources that have not signed in for half a year. */
+  async deleteExpiredSources(now: number, limit: number): Promise<number> {
     const hasFailed = (sources: WhereInterface<Schema, 'sign_in_sources'>) =>
       sources
         .where('signed_in_at', 'is', null)
         .where('changed_at', '<=', now - DAY_MS)
         .where((e) => e.or([e('locked_until', 'is', null), e('locked_until', '<=', now)]))
-    const isOver = { expiresAt: { '<=': now } }
     const isOld = { changedAt: { '<=': now - SOURCE_LIFETIME_MS } }
     return (
-      (await this.#codes.removeFirst(limit, isOver, 'expiresAt')) +
-      (await this.#sessions.removeFirst(limit, isOver, 'expiresAt')) +
       (await this.#sources.removeFirst(limit, hasFailed, 'changedAt')) +
       (await this.#sources.removeFirst(limit, isOld, 'changedAt'))
     )
