@@ -20,18 +20,21 @@ const MIME_TYPE = new RegExp(
 interface ManifestFields {
   files: unknown
   emptyFiles?: unknown
+  merge?: unknown
+  delete?: unknown
 }
 
 /**
  * All violations in a manifest (spec 2.2 and 4.3, contract "Publish" and "Empty files"): one per broken rule, in the order
- * of the files. `minFiles` counts those with bytes.
+ * of the files. `minFiles` counts those with bytes: a merge that changes others needs none.
  */
 export function validateManifest(
-  { files, emptyFiles = [] }: ManifestFields,
+  manifest: ManifestFields,
   limits: FileLimits,
-  minFiles: 0 | 1 = 1,
+  minFiles: 0 | 1 = isMergeOfOthers(manifest) ? 0 : 1,
   toNfc = normalizeNfc,
 ): FieldError[] {
+  const { files, emptyFiles = [] } = manifest
   if (!Array.isArray(files)) return [{ field: 'files', message: 'must be an array of files' }]
   if (!Array.isArray(emptyFiles)) return [{ field: 'emptyFiles', message: 'must be an array of paths' }]
   if (files.length < minFiles) {
@@ -45,10 +48,17 @@ export function validateManifest(
   return [...entries, ...empty, ...validateCollisions(paths, toNfc), ...validateTotal(files, limits)]
 }
 
+function isMergeOfOthers({ merge, delete: deleted, emptyFiles }: ManifestFields): boolean {
+  return merge === true && lengthOf(deleted) + lengthOf(emptyFiles) > 0
+}
+
 /** The number of files in a manifest of any shape. */
 export function countFiles({ files, emptyFiles }: ManifestFields): number {
-  const count = (list: unknown) => (Array.isArray(list) ? list.length : 0)
-  return count(files) + count(emptyFiles)
+  return lengthOf(files) + lengthOf(emptyFiles)
+}
+
+function lengthOf(list: unknown): number {
+  return Array.isArray(list) ? list.length : 0
 }
 
 /** The error of a manifest with more files than the limit. */

@@ -39,7 +39,6 @@ import {
 import type { ContentFile } from './archive/content.ts'
 import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
-import { needsNoFiles } from './merge.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
 import { removeDiscarded } from './upload-recorder.ts'
 
@@ -238,8 +237,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
     await nextTurn()
     const { files, emptyFiles, excluded } = unpacked
     if (files.length + emptyFiles.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
-    const minFiles = needsNoFiles({ ...fields, emptyFiles }) ? 0 : 1
-    const problems = validateManifest({ files, emptyFiles }, limits, minFiles)
+    const problems = validateManifest({ ...fields, files, emptyFiles }, limits)
     if (problems.length > 0) throw validationError(problems)
     return unpacked
   }

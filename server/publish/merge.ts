@@ -1,17 +1,11 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { FileLimits, PublishRequest } from '../../protocol/api/publish.schema.ts'
-import { EMPTY_HASH, separateEmpty } from '../../protocol/manifest/empty-files.ts'
+import { listRequestedFiles, separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
-import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc, rememberingNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
-
-export function needsNoFiles(request: Pick<PublishRequest, 'merge' | 'delete' | 'emptyFiles'>): boolean {
-  const { merge, delete: deleted, emptyFiles } = request
-  return merge === true && [deleted, emptyFiles].some((list) => Array.isArray(list) && list.length > 0)
-}
 
 /** The files of the request first, whose numbers stay. VALIDATION_ERROR when the result is no valid manifest. */
 export function mergeManifest(
@@ -59,16 +53,4 @@ function withoutKeptIndex(
 ): FieldError {
   const [, list, index] = /^(files|emptyFiles)\[(\d+)\]/.exec(field) ?? []
   return { field: Number(index) >= requested[list as keyof typeof requested] ? 'files' : field, message }
-}
-
-const NO_BYTES = new Uint8Array()
-
-/** Files with bytes come first, so that their numbers are those of the request. */
-export function listRequestedFiles(request: Pick<PublishRequest, 'files' | 'emptyFiles'>): FileEntry[] {
-  const { files, emptyFiles = [] } = request
-  return [...files, ...emptyFiles.map(toEmptyFile)]
-}
-
-function toEmptyFile(path: string): FileEntry {
-  return { path, size: 0, contentType: mediaType(path, NO_BYTES), hash: EMPTY_HASH }
 }

@@ -10,6 +10,7 @@ import type {
   SiteMetadata,
 } from '../../protocol/api/publish.schema.ts'
 import { MAX_MESSAGE_LENGTH, METADATA_FIELDS } from '../../protocol/api/publish.ts'
+import { listRequestedFiles } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
@@ -52,7 +53,7 @@ import {
   type Version,
   type VersionChanges,
 } from '../store/tables/versions.ts'
-import { listRequestedFiles, mergeManifest, needsNoFiles } from './merge.ts'
+import { mergeManifest } from './merge.ts'
 import { scanLimit } from './secrets/secret-scan.ts'
 
 type PendingVersionStoreParts = Pick<
@@ -132,10 +133,10 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
 
   /** Spec 4.3; callers check them before staging. With `slug`, the request is an update. */
   async validate(caller: Caller, request: PublishRequest, slug?: string): Promise<FieldError[]> {
-    const check = (limits: FileLimits) => validateManifest(request, limits, needsNoFiles(request) ? 0 : 1)
-    let problems = check(await this.limitsFor(caller))
+    let problems = validateManifest(request, await this.limitsFor(caller))
     // Another owner may have higher limits. `#addVersion` refuses what exceeds lower ones.
-    if (problems.length > 0) problems = check(await this.findLimits(caller, slug, request))
+    if (problems.length > 0)
+      problems = validateManifest(request, await this.findLimits(caller, slug, request))
     return [...problems, ...this.validateFields(request)]
   }
 

@@ -618,7 +618,7 @@ const ROWS: readonly Row[] = [
   ['shows the beginning of another token in the place of a secret', 'server/publish/secrets/secret-rules.ts', 'findSecrets', ' || !text.startsWith(anchor, first)', '', 'test/api/secrets.test.ts'],
   ['finds no AWS keys', 'server/publish/secrets/secret-rules.ts', 'readAws', 'isVaried && !isExample(secret)', 'false', 'test/api/secrets.test.ts'],
   ['publishes more files into a site than the plan of its owner allows, for a collaborator with a larger plan', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', 'if (problems.length > 0) throw validationError(problems)', '', QUOTAS],
-  ['refuses the manifest of a collaborator beyond its own plan, although the plan of the owner allows it', 'server/publish/stage.ts', 'PendingVersionStore.validate', 'if (problems.length > 0) problems = check(await this.findLimits(caller, slug, request))', '', QUOTAS],
+  ['refuses the manifest of a collaborator beyond its own plan, although the plan of the owner allows it', 'server/publish/stage.ts', 'PendingVersionStore.validate', 'if (problems.length > 0) problems = validateManifest(request, await this.findLimits(caller, slug, request))', '', QUOTAS],
   ['keeps any number of unfinished uploads', 'server/publish/stage.ts', 'PendingVersionStore.#endOldestUploads', 'pending.slice(max - 1)', 'pending.slice(pending.length)', QUOTAS],
   ['gives each address a quota of its own', 'server/accounts/quotas.ts', 'Quotas.hashNetwork', 'shortenAddress(address)', 'address', QUOTAS],
   ['ignores the exceptions of an account', 'server/accounts/plans.ts', 'Plans.limitsOf', 'account.limits === null ? plan : { ...plan, ...account.limits }', 'plan', QUOTAS],
