@@ -222,7 +222,7 @@ async function findSites(
 ): Promise<string[]> {
   const found = new Set<string>()
   for (const [index, typed] of slugs.entries()) {
-    const slug = (await tx.sites.findCurrentName(typed)) ?? typed
+    const slug = await tx.sites.currentName(typed)
     const site = await requireAccess(tx, 'read', { slug, account, now }).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
       throw new ApiError('NOT_FOUND', `${error.message}: '${typed}' in sites[${index}]`)

@@ -169,7 +169,7 @@ async function addRoutes(
 
 function routeOptions(
   route: Route,
-  services: Pick<Services, 'names' | 'pendingVersions' | 'store'> & { manifestBytes: number },
+  services: Pick<Services, 'pendingVersions' | 'store'> & { manifestBytes: number },
 ): RouteOptions {
   const [status, shape] = route.answer
   const { manifestBytes } = services

@@ -6,11 +6,11 @@ import type { Services } from '../services.ts'
 import type { Call, Handlers } from './route.ts'
 
 /** Spec 4.11. */
-export function domainHandlers({ domains, names, store }: Services) {
+export function domainHandlers({ domains, store }: Services) {
   return {
     listDomains: ({ account }) => domains.list(account),
     addDomain: async ({ account, body }) =>
-      domains.add(account, body.domain, await names.current(body.siteSlug, store.patient)),
+      domains.add(account, body.domain, await store.patient.sites.currentName(body.siteSlug)),
     checkDomain: ({ account, params }) => domains.check(account, params.domain),
     followDomain: (call) => followDomain(call, domains),
     removeDomain: ({ account, params }) => domains.remove(account, params.domain),

@@ -33,13 +33,10 @@ export function siteHandlers(services: Services) {
 }
 
 /** Requests with a former name of a site are about the site of today. */
-export function followRenames({
-  names,
-  store,
-}: Pick<Services, 'names' | 'store'>): preHandlerAsyncHookHandler {
+export function followRenames({ store }: Pick<Services, 'store'>): preHandlerAsyncHookHandler {
   return async (request) => {
     const named = request.params as { slug: string }
-    named.slug = await names.current(named.slug, queriesFor(request, store))
+    named.slug = await queriesFor(request, store).sites.currentName(named.slug)
   }
 }
 

@@ -120,8 +120,9 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   ): Promise<FileLimits> {
     // The schema may have refused the request.
     const claimToken = typeof request.claimToken === 'string' ? request.claimToken : undefined
+    const { read } = this.parts.store
     const find = async (name: string) =>
-      this.authorize(caller, await this.parts.names.current(name), { claimToken, scope: 'preview' })
+      this.authorize(caller, await read.sites.currentName(name), { claimToken, scope: 'preview' })
     const found = slug === undefined ? this.assertMayCreate(caller, request) : find(slug)
     // A caller that is refused learns of it from what it requests.
     const site = await found.catch((error: unknown) => {

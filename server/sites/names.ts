@@ -79,11 +79,6 @@ export class SiteNames extends Component<SiteNamesParts> {
     return { slug: name, siteUrl: addresses.site(name), formerSlug: slug, redirectsUntil }
   }
 
-  /** Resolves a name that the site had within the last 30 days; the same slug otherwise. */
-  async current(slug: string, { sites }: Queries = this.parts.store.read): Promise<string> {
-    return (await sites.findCurrentName(slug)) ?? slug
-  }
-
   validatePreviewName(name: unknown): FieldError[] {
     if (name === undefined) return []
     const problem = typeof name === 'string' ? this.parts.policy.previewProblem(name) : 'must be a string'
@@ -125,8 +120,8 @@ export async function withCurrentName<T>(
     return await work(slug)
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error
-    const current = await newest.sites.findCurrentName(slug)
-    if (current === undefined) throw error
+    const current = await newest.sites.currentName(slug)
+    if (current === slug) throw error
     return withCurrentName({ newest }, current, work)
   }
 }

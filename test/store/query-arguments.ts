@@ -108,7 +108,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     insert: [siteRow('new'), versionRow('new', 'new')],
     update: ['slug 7', { title: 't' }],
     rename: ['slug 7', 'new', 1],
-    findCurrentName: ['slug 50'],
+    currentName: ['slug 50'],
     currentSlugs: [['slug 7', 'slug 8']],
     releaseName: ['slug 7'],
     endRedirects: [50, 'slug 51'],

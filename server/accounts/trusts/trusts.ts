@@ -17,7 +17,6 @@ import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { StoredTrust } from '../../store/tables/keys.ts'
-import type { Site } from '../../store/tables/sites.ts'
 import { assertNotBeingDeleted, findRole, requireAccess } from '../authorization.ts'
 import { keyScope, mintKey } from '../named-keys.ts'
 import { endLinksOfEndedKeys } from '../review-frames.ts'
@@ -58,7 +57,7 @@ export class Trusts extends Component<TrustsParts> {
     const now = this.parts.clock()
     return this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      const slug = (await tx.sites.findCurrentName(request.site)) ?? request.site
+      const slug = await tx.sites.currentName(request.site)
       const { visitsKey: site } = await requireAccess(tx, 'publish', { slug, account, now })
       if ((await tx.trusts.list(account.id)).length >= MAX_TRUSTS) throw limitReached()
       const trust: StoredTrust = {
@@ -125,7 +124,7 @@ export class Trusts extends Component<TrustsParts> {
   async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
     const { read } = this.parts.store
     const repository = { issuer, ...job }
-    const named = slug === undefined ? undefined : await findSite(read, slug)
+    const named = slug === undefined ? undefined : await read.sites.find(await read.sites.currentName(slug))
     const sites = slug === undefined ? await read.trusts.listSites(repository, 2) : [named?.visitsKey ?? '']
     if (sites.length > 1)
       throw invalidField('site', 'is required, because several sites trust this repository')
@@ -155,10 +154,6 @@ async function findCandidate(queries: Queries, trust: StoredTrust): Promise<Cand
   const site = slug === undefined ? undefined : await queries.sites.find(slug)
   if (!account || !site || !(await findRole(queries, site, account))) return undefined
   return { trust, account }
-}
-
-async function findSite(queries: Queries, slug: string): Promise<Site | undefined> {
-  return queries.sites.find((await queries.sites.findCurrentName(slug)) ?? slug)
 }
 
 /** A repository with the name of a deleted one has another id; one that was renamed or transferred keeps its id. */

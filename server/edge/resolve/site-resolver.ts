@@ -212,8 +212,8 @@ export class SiteResolver extends Component<SiteResolverOptions> {
     if (site.kind === 'expired') return EXPIRED_PREVIEW
     if (site.kind === 'suspended') return { ...site, preview: true }
     if (site.kind === 'not-found') return NOT_FOUND
-    const current = await this.parts.store.read.sites.findCurrentName(slug)
-    return current ? this.#redirectToSite(`${label}--${current}`, false) : NOT_FOUND
+    const current = await this.parts.store.read.sites.currentName(slug)
+    return current === slug ? NOT_FOUND : this.#redirectToSite(`${label}--${current}`, false)
   }
 
   /** Without the password; nothing when its token is not valid. */

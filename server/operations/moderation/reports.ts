@@ -168,8 +168,7 @@ export class Reports extends Component<ReportsParts> {
     // Administrators open the address from a list.
     if (protocol !== 'https:' && protocol !== 'http:') throw unknownSite()
     const host = this.#hosts.read(header)
-    if (host.kind === 'site' || host.kind === 'version')
-      return (await read.sites.findCurrentName(host.slug)) ?? host.slug
+    if (host.kind === 'site' || host.kind === 'version') return read.sites.currentName(host.slug)
     const domain = host.kind === 'domain' ? await read.domains.active(host.domain) : undefined
     if (domain) return domain.slug
     throw unknownSite()

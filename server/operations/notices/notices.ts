@@ -233,14 +233,14 @@ async function isObsolete(
     }
     case 'review':
     case 'review-shared': {
-      const site = await sites.find((await sites.findCurrentName(event.slug)) ?? event.slug)
+      const site = await sites.find(await sites.currentName(event.slug))
       if (site?.deletedAt !== null || !(await findRole(queries, site, account))) return true
       const preview =
         event.preview === null ? undefined : await versions.findPreview(site.slug, event.preview)
       return event.preview !== null && (preview?.previewUntil ?? 0) <= now
     }
     case 'site-shared': {
-      const slug = (await sites.findCurrentName(event.slug)) ?? event.slug
+      const slug = await sites.currentName(event.slug)
       return (await sites.find(slug))?.deletedAt !== null || !(await collaborators.has(slug, event.to))
     }
     case 'domain-fails': {

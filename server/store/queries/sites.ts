@@ -81,9 +81,10 @@ export class SiteQueries extends keyedQueries('sites', 'slug') {
     return this.table.pluck('slug', { renamedTo: name })
   }
 
-  async findCurrentName(slug: string): Promise<string | undefined> {
+  /** That of the site which had this name within the last 30 days; the same name otherwise. */
+  async currentName(slug: string): Promise<string> {
     const [name] = await this.table.pluck('renamedTo', { slug })
-    return name ?? undefined
+    return name ?? slug
   }
 
   /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, by `visitsKey`. */
