@@ -157,6 +157,14 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return this.#change('remove', which, [], (db) => db.deleteFrom(this.#name))
   }
 
+  /** Removes rows, and returns them. */
+  async take(which: Where<Name>): Promise<E[]> {
+    const { rows } = await this.#execute('take', which, [], (db, matches) =>
+      db.deleteFrom(this.#name).where(matches).returning(this.#view.columns),
+    )
+    return this.#view.toEntities(rows) as E[]
+  }
+
   /** Removes up to `limit` rows, the first ones in the order of a field. Returns their number. */
   removeFirst(limit: number, which: Where<Name> | Filter<Name>, order?: Plain<Name>): Promise<number> {
     const { key } = this.#table

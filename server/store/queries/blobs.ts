@@ -166,12 +166,7 @@ export class BlobQueries extends QueryGroup {
         .returning(['hash', 'size'])
     for (const batch of toBatches(hashes.toSorted())) {
       const rows = await start(batch).set({ site: null }).where('site', '=', site).execute()
-      const names = await this.db
-        .deleteFrom('blob_names')
-        .where('site', '=', site)
-        .where('hash', 'in', batch)
-        .returning('hash')
-        .execute()
+      const names = await this.rows('blob_names').take({ site, hash: batch })
       if (names.length > 0) rows.push(...(await start(names.map(({ hash }) => hash)).execute()))
       // A site can be in both tables for the same content.
       for (const row of rows) removed.set(row.hash, row)
@@ -193,8 +188,8 @@ export class BlobQueries extends QueryGroup {
     const hashes = deleted.map(({ hash }) => hash)
     const referenced = locked.filter((hash) => !hashes.includes(hash))
     await this.rows('blobs').update({ hash: referenced }, { unreferencedSince: null })
-    const encodings = await this.#deleteEncodings(hashes)
-    await this.discard([...deleted.flatMap(({ object }) => object ?? []), ...encodings])
+    const encodings = await this.rows('encodings').take({ hash: hashes })
+    await this.discard([...deleted, ...encodings].flatMap(({ object }) => object ?? []))
     return { examined: locked.length, deleted: deleted.length }
   }
 
@@ -306,16 +301,6 @@ export class BlobQueries extends QueryGroup {
       .returning('hash')
       .execute()
     return rows.map(({ hash }) => hash)
-  }
-
-  async #deleteEncodings(hashes: readonly string[]): Promise<string[]> {
-    if (hashes.length === 0) return []
-    const rows = await this.db
-      .deleteFrom('encodings')
-      .where('hash', 'in', hashes)
-      .returning('object')
-      .execute()
-    return rows.flatMap(({ object }) => object ?? [])
   }
 
   /** Objects move from one table to the next while these statements run, so that the tables are read in that order. */

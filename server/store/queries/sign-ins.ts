@@ -126,13 +126,8 @@ export class SignInQueries extends QueryGroup {
     accountId: string,
     { now = 0, besides = '' }: { now?: number; besides?: string | undefined } = {},
   ): Promise<number> {
-    const deleted = await this.db
-      .deleteFrom('sessions')
-      .where('account_id', '=', accountId)
-      .where('token_hash', '!=', besides)
-      .returning('expires_at')
-      .execute()
-    return deleted.filter((row) => row.expires_at > now).length
+    const deleted = await this.#sessions.take({ accountId, tokenHash: { '!=': besides } })
+    return deleted.filter(({ expiresAt }) => expiresAt > now).length
   }
 
   /** Removes wrong tries and locks after a day, and sources that have not signed in for half a year. */

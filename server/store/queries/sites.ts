@@ -280,8 +280,7 @@ export class CollaboratorQueries extends QueryGroup {
 
   /** Returns the slugs of the sites that had the address. */
   async removeEmail(email: string): Promise<string[]> {
-    const rows = this.db.deleteFrom('collaborators').where('email', '=', email).returning('slug')
-    return (await rows.execute()).map(({ slug }) => slug)
+    return (await this.#rows.take({ email })).map(({ slug }) => slug)
   }
 }
 

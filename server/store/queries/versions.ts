@@ -332,7 +332,7 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
       return before?.hash === hash && before.size === size ? 'repeated' : 'changed'
     })
     if (changed.length === 0) return { replaced: [], repeated }
-    const replaced = await this.#takeFiles(id, changed)
+    const replaced = await this.#arrivals.take({ versionId: id, fileNumber: listNumbers(changed) })
     await this.#insertArrivals(changed)
     return { replaced, repeated }
   }
@@ -342,17 +342,6 @@ export class VersionQueries extends keyedQueries('versions', 'id') {
     const added = arrivals.map((one) => arrivalTable.toRow(one))
     const rows = await INSERT_ARRIVALS(this.db, added)
     return new Set(rows.map((row) => row.file_number))
-  }
-
-  async #takeFiles(id: string, files: readonly Arrival[]): Promise<Arrival[]> {
-    return arrivalTable.toEntities(
-      await this.db
-        .deleteFrom('arrivals')
-        .where('version_id', '=', id)
-        .where('file_number', 'in', listNumbers(files))
-        .returningAll()
-        .execute(),
-    )
   }
 
   async #discard(arrivals: readonly Arrival[]): Promise<string[]> {
