@@ -69,7 +69,6 @@ export function parseFiles<File extends ManifestFile>(stored: string): File[] {
   return files as File[]
 }
 
-/** The hashes in a stored manifest. */
 export function parseHashes(stored: string): string[] {
   return (JSON.parse(stored) as Lists).hash.filter((hash) => hash != null)
 }
