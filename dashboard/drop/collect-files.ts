@@ -151,7 +151,7 @@ async function selectZip(entries: readonly ZipCandidate[], reader: Reader): Prom
   const links = new Map<string, ArchiveLink>()
   for (const entry of entries) {
     const { path, link, isSpecial } = entry
-    const exclusion = selection.findEarly(path)
+    const exclusion = await selection.findEarly(path)
     if (exclusion) early.push(exclusion)
     else if (isSpecial) early.push({ path, reason: 'special' })
     else if (link !== undefined) links.set(path, { path, target: link, isSymbolic: true })

@@ -47,14 +47,20 @@ interface SelectedFiles {
 }
 
 /** Comparisons of characters between two pauses: about 10 ms. */
-const COMPARISONS_PER_TURN = 2 ** 20
+const COMPARISONS_PER_TURN = 2 ** 19
+/** What it costs to find a folder that was checked before. */
+const COMPARISONS_PER_LOOKUP = 16
 /** Maximum number of comparisons that the rules of an archive may take: seconds of CPU time. */
 const MAX_COMPARISONS = 2 ** 28
 
-/** The rules of an archive need too much time for its names. */
+/** The rules for an archive need too much time for its names. */
 export class TooManyRulesError extends Error {
-  constructor() {
-    super(`The patterns of ${IGNORE_FILE} are too many for the names in the archive`)
+  constructor(hasOwnRules: boolean) {
+    super(
+      hasOwnRules
+        ? `The patterns of ${IGNORE_FILE} are too many for the names in the archive`
+        : 'The names in the archive have too many folders',
+    )
   }
 }
 
@@ -64,15 +70,18 @@ export class TooManyRulesError extends Error {
  */
 export class FolderSelection {
   readonly #options: SelectionOptions
-  readonly #byDefault: Exclusions
+  readonly #byDefault: Rules
   /** The texts of `.slipwayignore` by their folders: the top of the archive, and the top folder that may be removed. */
   readonly #ignoreFiles = new Map<string, string>()
   #lifting: Rules | undefined
-  #uncounted = 0
+  /** All that were made for this archive, whose work is limited together. */
+  readonly #made: IgnoreRules[] = []
+  #lookups = 0
+  #comparisonsAtPause = 0
 
   constructor(options: SelectionOptions = {}) {
     this.#options = options
-    this.#byDefault = new Exclusions(ignoreRules('', options.include))
+    this.#byDefault = new Rules('', this.#make(''))
   }
 
   /** Whether this path may be that of the folder's `.slipwayignore`: its text is then needed. */
@@ -93,11 +102,11 @@ export class FolderSelection {
 
   /**
    * The exclusion by default of a file, or of a folder with a final `/`, that the rules known so far do not lift. Files
-   * that are left out so are not read.
+   * that are left out so are not read. Throws a TooManyRulesError.
    */
-  findEarly(path: string): Exclusion | undefined {
-    const exclusion = this.#byDefault.find(path)
-    return exclusion && (!this.#lifting || this.#lifting.find(path)) ? exclusion : undefined
+  async findEarly(path: string): Promise<Exclusion | undefined> {
+    const exclusion = await this.#find(this.#byDefault, path)
+    return exclusion && (!this.#lifting || (await this.#find(this.#lifting, path))) ? exclusion : undefined
   }
 
   /** Throws a TooManyLinksError or a TooManyRulesError. `early` are the exclusions of files that were not read. */
@@ -163,56 +172,70 @@ export class FolderSelection {
 
   /** Checks one folder after another, so that it can pause between them. */
   async #find(rules: Rules, path: string): Promise<Exclusion | undefined> {
-    const { pause } = this.#options
-    if (!pause) return rules.find(path)
-    for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1)) {
-      rules.find(path.slice(0, end + 1))
-      this.#uncounted += end * rules.patternLength
-      if (this.#uncounted > COMPARISONS_PER_TURN) await this.#pause(rules, pause)
+    const first = this.#options.pause && !rules.knowsFolderOf(path) ? path.indexOf('/') : -1
+    for (let end = first; end >= 0; end = path.indexOf('/', end + 1)) {
+      if (this.#isPauseDue()) await this.#pause()
+      this.#lookups += COMPARISONS_PER_LOOKUP + end / 8
+      const found = rules.find(path.slice(0, end + 1))
+      if (found) return found
     }
-    this.#uncounted += path.length * rules.patternLength
-    if (this.#uncounted > COMPARISONS_PER_TURN) await this.#pause(rules, pause)
+    if (this.#isPauseDue()) await this.#pause()
     return rules.find(path)
   }
 
-  async #pause(rules: Rules, pause: () => Promise<void>): Promise<void> {
-    if (rules.comparisons > MAX_COMPARISONS) throw new TooManyRulesError()
-    this.#uncounted = 0
-    await pause()
+  #isPauseDue(): boolean {
+    return this.#countComparisons() - this.#comparisonsAtPause > COMPARISONS_PER_TURN
+  }
+
+  async #pause(): Promise<void> {
+    const { pause } = this.#options
+    this.#comparisonsAtPause = this.#countComparisons()
+    if (pause && this.#comparisonsAtPause > MAX_COMPARISONS)
+      throw new TooManyRulesError(this.#ignoreFiles.size > 0)
+    await pause?.()
+  }
+
+  #countComparisons(): number {
+    return this.#made.reduce((sum, { comparisons }) => sum + comparisons, this.#lookups)
+  }
+
+  #make(text: string): IgnoreRules {
+    const rules = ignoreRules(text, this.#options.include)
+    this.#made.push(rules)
+    return rules
   }
 
   /** The rules for an archive whose files share this top folder. */
   #rules(topFolder: string): Rules {
     const folder = this.#ignoreFiles.has('') ? '' : topFolder
     const text = this.#ignoreFiles.get(folder)
-    const rules = ignoreRules(text ?? '', this.#options.include)
-    return new Rules(text === undefined ? '' : folder, rules, this.#byDefault)
+    return new Rules(text === undefined ? '' : folder, this.#make(text ?? ''), this.#byDefault)
   }
 }
 
 /** Rules of a folder of an archive, for paths of the archive. */
 class Rules {
-  readonly patternLength: number
   readonly #folder: string
-  readonly #rules: IgnoreRules
   readonly #exclusions: Exclusions
-  readonly #outside: Exclusions
+  readonly #outside: Rules | undefined
 
-  constructor(folder: string, rules: IgnoreRules, outside: Exclusions) {
+  constructor(folder: string, rules: IgnoreRules, outside?: Rules) {
     this.#folder = folder
-    this.#rules = rules
-    this.patternLength = rules.patternLength
     this.#exclusions = new Exclusions(rules)
     this.#outside = outside
   }
 
-  get comparisons(): number {
-    return this.#rules.comparisons
+  /** Whether the folders of this path were checked before. */
+  knowsFolderOf(path: string): boolean {
+    const folder = this.#folder
+    return path.startsWith(folder)
+      ? this.#exclusions.knowsFolderOf(path.slice(folder.length))
+      : this.#outside!.knowsFolderOf(path)
   }
 
   find(path: string): Exclusion | undefined {
     const folder = this.#folder
-    if (!path.startsWith(folder)) return this.#outside.find(path)
+    if (!path.startsWith(folder)) return this.#outside!.find(path)
     if (path === folder) return undefined
     const found = this.#exclusions.find(path.slice(folder.length))
     return found && { ...found, path: folder + found.path }

@@ -17,7 +17,10 @@ export interface Exclusion {
   reason: SkipReason
 }
 
-/** Applies rules to the files of a list. Folders are checked once, however many files they hold. */
+/** Of the folders of an archive, which may name any number of them. */
+const MAX_REMEMBERED_FOLDERS = 10_000
+
+/** Applies rules to the files of a list. Folders are checked once, however many files they hold, when these follow each other. */
 export class Exclusions {
   readonly #rules: IgnoreRules
   readonly #folders = new Map<string, Exclusion | undefined>()
@@ -35,11 +38,17 @@ export class Exclusions {
     return this.#findFolder(folder) ?? (folder === path ? undefined : this.#check(path, false))
   }
 
+  /** Whether the folders of this path were checked before. */
+  knowsFolderOf(path: string): boolean {
+    return this.#folders.has(path.slice(0, path.lastIndexOf('/') + 1))
+  }
+
   #findFolder(folder: string): Exclusion | undefined {
     if (folder === '' || folder === '/') return undefined
     if (this.#folders.has(folder)) return this.#folders.get(folder)
     const parent = folder.slice(0, folder.lastIndexOf('/', folder.length - 2) + 1)
     const found = this.#findFolder(parent) ?? this.#check(folder, true)
+    if (this.#folders.size === MAX_REMEMBERED_FOLDERS) this.#folders.clear()
     this.#folders.set(folder, found)
     return found
   }

@@ -9,6 +9,20 @@ type Part =
 
 const FIRST_CHARACTER = /^./su
 const LAST_CHARACTER = /.$/su
+
+/** A path, whose first and last character alone decide most patterns. */
+export class GlobPath {
+  readonly text: string
+  readonly first: string
+  readonly last: string
+
+  constructor(text: string) {
+    this.text = text
+    this.first = FIRST_CHARACTER.exec(text)?.[0] ?? ''
+    this.last = LAST_CHARACTER.exec(text.slice(-2))?.[0] ?? ''
+  }
+}
+
 const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\])*)\]|\\.|./gsu
 
 /**
@@ -17,8 +31,6 @@ const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\]
  */
 export class Glob {
   readonly #parts: readonly Part[]
-  /** Characters of paths times parts of the pattern that were compared so far, at most. */
-  comparisons = 0
 
   private constructor(parts: readonly Part[]) {
     this.#parts = parts
@@ -41,27 +53,24 @@ export class Glob {
     return new Glob(parts)
   }
 
-  test(path: string): boolean {
-    const { length } = this.#parts
-    if (!this.#acceptsEnds(path)) return false
-    this.comparisons += path.length * length
+  /** Whether the first and the last character are possible. */
+  acceptsEnds({ first: start, last: end }: GlobPath): boolean {
+    const [first, last] = [this.#parts[0], this.#parts.at(-1)]
+    if (first?.kind === 'one' && !first.accepts(start)) return false
+    return last?.kind !== 'one' || last.accepts(end)
+  }
+
+  test({ text }: GlobPath): boolean {
     let current = new States(this.#parts)
     let next = new States(this.#parts)
     current.enter(0)
-    for (const character of path) {
+    for (const character of text) {
       next.clear()
       for (const state of current.list) this.#step(state, character, next)
       if (next.list.length === 0) return false
       ;[current, next] = [next, current]
     }
-    return current.has(length)
-  }
-
-  /** Whether the first and the last character are possible: this alone decides most paths. */
-  #acceptsEnds(path: string): boolean {
-    const [first, last] = [this.#parts[0], this.#parts.at(-1)]
-    if (first?.kind === 'one' && !first.accepts(path.match(FIRST_CHARACTER)?.[0] ?? '')) return false
-    return last?.kind !== 'one' || last.accepts(path.match(LAST_CHARACTER)?.[0] ?? '')
+    return current.has(this.length)
   }
 
   /** Adds the states that follow `state` after a character. */

@@ -1,5 +1,5 @@
 import { normalizeNfc } from '../manifest/unicode.ts'
-import { Glob } from './glob.ts'
+import { Glob, GlobPath } from './glob.ts'
 
 /** Why a file is not published. */
 export const EXCLUSION_REASONS = [
@@ -21,6 +21,10 @@ export type ExclusionReason = (typeof EXCLUSION_REASONS)[number]
 /** Maximum length of a name on a disk, in UTF-16 units. An archive of a stranger may have longer ones, which take long. */
 const MAX_NAME_LENGTH = 255
 
+/** What a rule costs whose pattern has other ends than the path, and what each character of a name costs, as comparisons. */
+const COMPARISONS_PER_RULE = 8
+const COMPARISONS_PER_CHARACTER = 8
+
 interface IgnoreRule {
   reason: ExclusionReason
   glob: Glob
@@ -34,7 +38,8 @@ interface IgnoreRule {
 /** Patterns in gitignore syntax, for names in any Unicode form; the last match decides. */
 export class IgnoreRules {
   readonly #rules: IgnoreRule[]
-  #normalized = 0
+  /** The work of these rules so far, at most: characters of paths times those of patterns. */
+  comparisons = 0
 
   private constructor(rules: IgnoreRule[]) {
     this.#rules = rules
@@ -59,11 +64,6 @@ export class IgnoreRules {
     return this.#rules.reduce((sum, { glob }) => sum + glob.length, 0)
   }
 
-  /** Characters of paths times those of patterns that were compared so far, at most, and those that were normalized. */
-  get comparisons(): number {
-    return this.#rules.reduce((sum, { glob }) => sum + glob.comparisons, this.#normalized)
-  }
-
   /** Whether this entry itself is excluded. `path` is relative, with `/` between names. */
   ignores(path: string, isFolder: boolean): boolean {
     return this.reasonFor(path, isFolder) !== undefined
@@ -74,7 +74,9 @@ export class IgnoreRules {
     const given = path.slice(path.lastIndexOf('/') + 1)
     const name = given.length > MAX_NAME_LENGTH ? given : normalizeNfc(given)
     if (name === '.' || name === '..') return undefined
-    let whole: string | undefined
+    this.comparisons += this.#rules.length * COMPARISONS_PER_RULE + given.length * COMPARISONS_PER_CHARACTER
+    const last = new GlobPath(name)
+    let whole: GlobPath | undefined
     const getWhole = () => {
       whole ??= this.#normalize(path)
       return whole
@@ -82,14 +84,17 @@ export class IgnoreRules {
     for (let at = this.#rules.length - 1; at >= 0; at--) {
       const { glob, isName, negated, foldersOnly, reason } = this.#rules[at]!
       if (foldersOnly && !isFolder) continue
-      if (glob.test(isName ? name : getWhole())) return negated ? undefined : reason
+      const compared = isName ? last : getWhole()
+      if (!glob.acceptsEnds(compared)) continue
+      this.comparisons += compared.text.length * glob.length
+      if (glob.test(compared)) return negated ? undefined : reason
     }
     return undefined
   }
 
-  #normalize(path: string): string {
-    this.#normalized += path.length
-    return normalizeNfc(path)
+  #normalize(path: string): GlobPath {
+    this.comparisons += path.length * COMPARISONS_PER_CHARACTER
+    return new GlobPath(normalizeNfc(path))
   }
 }
 

@@ -60,6 +60,16 @@ describe('limits', () => {
   }
 })
 
+test('what the rules cost for the names of one archive is not counted for others', async () => {
+  const early = Array.from({ length: 2000 }, (_, index) => {
+    return { path: `.${'n'.repeat(490)}${index}`, reason: 'dotfile' } as const
+  })
+  for (let archive = 0; archive < 30; archive++) {
+    const { excluded } = await selection().select({ files: [], links: new Map() }, early)
+    assert.equal(excluded.length, early.length)
+  }
+})
+
 describe('archive bombs are refused early', () => {
   const none = text('')
   const empty = tarPart({ name: 'a', data: none })

@@ -121,6 +121,8 @@ const entries = (
 /** Compressed data without contents: four blocks with fixed codes take five bytes (RFC 1951, 3.2.6). */
 const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x80, 0]))
 
+const RULE_OF_FOLDERS = { name: '.slipwayignore', data: Buffer.from(`${'**/a/'.repeat(1300)}*`) }
+
 // biome-ignore format: one row per case
 const ARCHIVES: [title: string, archive: () => Buffer, refused?: RegExp][] = [
   ['a zip of many secrets', () => named({ 'index.html': 'x', ...secrets(3) })],
@@ -132,6 +134,14 @@ const ARCHIVES: [title: string, archive: () => Buffer, refused?: RegExp][] = [
   ['a zip of names of 64 kB in an old code page', () => entries(350, () => Buffer.alloc(65_535, 0xb0))],
   ['a zip of 45,000 names in an old code page below an excluded folder', () => entries(45_000, (n) => Buffer.from(`node_modules/\x84${n}`, 'latin1'))],
   ['a zip of 45,000 names of an excluded folder in a top folder', () => entries(45_000, (n) => `site/node_modules/${n}`)],
+  ['a zip of names in deep folders of their own', () => entries(999, (n) => `${n}/${'b/'.repeat(240)}a`)],
+  ['a zip of hidden names in a deep folder', () => entries(3900, (n) => `${'a/'.repeat(240)}${n}/._a`), /no files to publish/],
+  ['a zip of hidden names in deep folders of their own', () => entries(3900, (n) => `${n}/${'b/'.repeat(240)}._a`), /too many folders/],
+  ['a zip of deep folders in hidden ones', () => entries(3900, (n) => `.${n}/${'b/'.repeat(990)}a`), /no files to publish/],
+  ['a zip of hidden names of marks', () => entries(3900, (n) => `._${n}${'\u0301\u0323'.repeat(120)}`), /no files to publish/],
+  ['a zip with a rule that matches hidden names in many ways', () => zip([RULE_OF_FOLDERS, ...Array.from({ length: 50 }, (_, n) => ({ name: `${n}/${'a/'.repeat(240)}._a`, data: Buffer.from('x') }))]), /patterns of .slipwayignore are too many/],
+  ['a tar with a rule that matches hidden names in many ways', () => Buffer.concat([tarPart(RULE_OF_FOLDERS), tarOf(50, (n) => Buffer.concat([paxPart({ path: `${n}/${'a/'.repeat(240)}._a` }), tarPart({})]))]), /patterns of .slipwayignore are too many/],
+  ['a zip with many rules for names in deep folders', () => zip([{ name: '.slipwayignore', data: Buffer.from('[a-z]\n'.repeat(1300)) }, ...Array.from({ length: 900 }, (_, n) => ({ name: `${n}/${'aa/'.repeat(160)}x`, data: Buffer.from('x') }))]), /patterns of .slipwayignore are too many/],
   ['a zip whose rules are many empty blocks', () => entries(1, () => '.slipwayignore', { size: 1, raw: EMPTY_BLOCKS })],
   ['a zip whose link is many empty blocks', () => entries(1, () => 'a', { mode: 0o120777, size: 1, raw: EMPTY_BLOCKS })],
   ['a tar of links through each other', () => tarOf(950, (n) => linkPart(n, `${'../x/'.repeat(12)}${n + 1}`))],

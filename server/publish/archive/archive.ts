@@ -6,7 +6,7 @@ import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import { BodyReader } from './body-reader.ts'
 import { type ContentFile, contentFiles, htmlFile } from './content.ts'
 import type { ArchiveEntry, ArchiveFile } from './file.ts'
-import { ArchiveLimits, type ArchiveLimitValues, entryError, toRefusal } from './limits.ts'
+import { ArchiveLimits, type ArchiveLimitValues, entryError, refuse } from './limits.ts'
 import type { SpoolShare } from './spool.ts'
 import { gunzip, tarFiles } from './tar.ts'
 import { zipFiles } from './zip.ts'
@@ -147,9 +147,7 @@ async function selectFiles(budget: ArchiveLimits, sizes: Map<string, number>): P
   const files = [...sizes.keys()]
   if (!selection)
     return { kept: new Set(files), copies: [], indexes: [], excluded: [], notes: [], removedFolder: '' }
-  const selected = await selection.select({ files, links }, budget.excluded).catch((error: unknown) => {
-    throw toRefusal(error)
-  })
+  const selected = await selection.select({ files, links }, budget.excluded).catch(refuse)
   const [missing] = selected.missing
   if (missing) throw entryError(missing.path, `is a hard link to ${missing.target}, ${WITHOUT_BYTES}`)
   for (const { path, source } of selected.copies) budget.admit(path, sizes.get(source)!)

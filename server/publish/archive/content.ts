@@ -6,7 +6,7 @@ import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/de
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { ApiError, tooLarge, validationError } from '../../lib/errors.ts'
 import { type ArchiveEntry, bufferedEntry } from './file.ts'
-import { type ArchiveLimits, toRefusal } from './limits.ts'
+import { type ArchiveLimits, refuse } from './limits.ts'
 
 /** Of the files in a JSON body together, and of an HTML body. */
 export const MAX_CONTENT_BYTES = 2 * 2 ** 20
@@ -24,11 +24,11 @@ export async function* contentFiles(
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
   for (const { path, bytes } of files) {
     if (!budget.selection?.isIgnoreFile(path)) continue
-    if (bytes.length > MAX_IGNORE_BYTES) throw toRefusal(invalidIgnoreFile(path))
+    if (bytes.length > MAX_IGNORE_BYTES) refuse(invalidIgnoreFile(path))
     budget.addIgnoreFile(path, bytes.toString())
   }
   for (const { path, bytes, contentType } of files) {
-    if (budget.excludeByName(path, bytes.length)) continue
+    if (await budget.excludeByName(path, bytes.length)) continue
     budget.admit(path, bytes.length)
     yield { ...bufferedEntry(path, bytes), ...(contentType === undefined ? {} : { contentType }) }
   }

@@ -56,9 +56,9 @@ export class ArchiveLimits extends Component<ArchiveLimitValues> {
   }
 
   /** Excludes and counts a file, or a folder with a final `/`, because of its name; false for one to be read. */
-  excludeByName(path: string, size: number): boolean {
+  async excludeByName(path: string, size: number): Promise<boolean> {
     if (path.length > this.#maxNameLength) this.#assertPathLength(path)
-    const exclusion = this.selection?.findEarly(path)
+    const exclusion = await this.selection?.findEarly(path).catch(refuse)
     if (exclusion) this.#exclude(exclusion, size)
     else this.#assertPathLength(path)
     return exclusion !== undefined
@@ -68,7 +68,7 @@ export class ArchiveLimits extends Component<ArchiveLimitValues> {
   addLink(link: ArchiveLink): boolean {
     if (!this.selection) return false
     this.#checkName(link.path)
-    if (this.selection.isIgnoreFile(link.path)) throw toRefusal(invalidIgnoreFile(link.path))
+    if (this.selection.isIgnoreFile(link.path)) refuse(invalidIgnoreFile(link.path))
     this.#assertPathLength(link.target)
     this.links.set(link.path, link)
     const { files } = this.parts
@@ -115,7 +115,7 @@ export class ArchiveLimits extends Component<ArchiveLimitValues> {
     try {
       this.selection?.addIgnoreFile(path, text)
     } catch (error) {
-      throw toRefusal(error)
+      refuse(error)
     }
   }
 
@@ -176,11 +176,11 @@ export function entryError(path: string, message: string): ApiError {
   return validationError([{ field: sanitizePath(path), message }])
 }
 
-export function toRefusal(error: unknown): unknown {
-  if (error instanceof IgnoreFileError) return validationError([{ field: 'archive', message: error.message }])
+export function refuse(error: unknown): never {
+  if (error instanceof IgnoreFileError) throw validationError([{ field: 'archive', message: error.message }])
   if (error instanceof TooManyLinksError || error instanceof TooManyRulesError)
-    return archiveTooLarge(error.message)
-  return error
+    throw archiveTooLarge(error.message)
+  throw error
 }
 
 export function archiveTooLarge(sentence: string): ApiError {

@@ -4,7 +4,7 @@ import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/de
 import { BLOCK_BYTES } from '../../../protocol/tar.ts'
 import { ByteReader, decompress } from './chunks.ts'
 import { type ArchiveEntry, bufferedEntry, isFolder, MAX_BUFFERED_FILE_BYTES, streamedEntry } from './file.ts'
-import { type ArchiveLimits, archiveError, archiveTooLarge, entryError, toRefusal } from './limits.ts'
+import { type ArchiveLimits, archiveError, archiveTooLarge, entryError, refuse } from './limits.ts'
 import {
   type PaxExtension,
   readExtension,
@@ -94,19 +94,19 @@ async function* readEntry(
   }
   // POSIX: the size of a folder is its maximum size, no data follows.
   if (type === '5') {
-    budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
+    await budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
     return
   }
   const isFile = type === '0' || type === '7'
   if (isFile && budget.selection?.isIgnoreFile(path)) {
-    if (size > MAX_IGNORE_BYTES) throw toRefusal(invalidIgnoreFile(path))
+    if (size > MAX_IGNORE_BYTES) refuse(invalidIgnoreFile(path))
     const text = await requireBytes(chunks.readExactly(padToBlock(size)), path)
     budget.addIgnoreFile(path, text.toString('utf8', 0, size))
-    budget.excludeByName(path, size)
+    await budget.excludeByName(path, size)
     return
   }
   // Excluded before the type is checked: `node_modules` holds links.
-  if (!isFolder(path) && budget.excludeByName(path, isFile ? size : 0)) {
+  if (!isFolder(path) && (await budget.excludeByName(path, isFile ? size : 0))) {
     if (isFile) await skipBytes(padToBlock(size), chunks)
     return
   }

@@ -7,7 +7,7 @@ import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/de
 import { MAX_PATH_LENGTH, sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { isFolder } from './file.ts'
-import { type ArchiveLimits, archiveError, toRefusal } from './limits.ts'
+import { type ArchiveLimits, archiveError, refuse } from './limits.ts'
 import type { RandomAccess } from './spool.ts'
 
 export const LOCAL_HEADER_BYTES = 30
@@ -60,10 +60,10 @@ export async function readDirectory(
     for (const [at, [entry, path]] of named.entries()) {
       if (at % ENTRIES_A_TURN === 0) await nextTurn()
       if (isFolder(path) || isEmptyFolder(entry)) {
-        budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
+        await budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
         continue
       }
-      if (budget.excludeByName(path, entry.uncompressedSize)) continue
+      if (await budget.excludeByName(path, entry.uncompressedSize)) continue
       const isLink = isSymbolicLink(entry)
       const message = unsupportedReason(entry, budget.selection !== undefined && isLink)
       if (message === SPECIAL_FILE && budget.excludeAs('special', path)) continue
@@ -155,7 +155,7 @@ async function addIgnoreFiles(
   for (const [entry, path] of entries) {
     if (!budget.selection?.isIgnoreFile(path)) continue
     const isFine = entry.uncompressedSize <= MAX_IGNORE_BYTES && unsupportedReason(entry, false) === undefined
-    if (!isFine) throw toRefusal(invalidIgnoreFile(path))
+    if (!isFine) refuse(invalidIgnoreFile(path))
     budget.addIgnoreFile(path, await readText({ ...toZipEntry(entry, path), isLink: false }))
   }
 }
