@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { FolderSelection } from '../../protocol/folder/folder-selection.ts'
+import { readArchive } from '../../server/publish/archive/archive.ts'
 import { Spool, SpoolSpace } from '../../server/publish/archive/spool.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
+import { toStream } from './bodies.ts'
+import { drain, LIMITS, options } from './reading.ts'
+import { zip } from './zip-file.ts'
 
 const MIB = 2 ** 20
 
@@ -35,6 +41,41 @@ test('the archives of one network leave disk space for those of others', async (
   }
   await using _next = await Spool.from(archive(4 * MIB), place('one'))
   await assert.rejects(Spool.from(archive(5 * MIB), place('other')), { code: 'PAYLOAD_TOO_LARGE' })
+})
+
+test('the directories of many zips are read in turns, one of each network, so that they take the memory of a few', async () => {
+  await using folder = await memoryFolder()
+  const space = new SpoolSpace({ total: MIB, perNetwork: MIB })
+  const reading = new Map<FolderSelection, string>()
+  const most = { all: 0, ofNetwork: 0 }
+  class WatchedSelection extends FolderSelection {
+    network = ''
+    override isIgnoreFile(path: string) {
+      reading.set(this, this.network)
+      return super.isIgnoreFile(path)
+    }
+    override async findEarly(path: string) {
+      const networks = [...reading.values()]
+      most.all = Math.max(most.all, networks.length)
+      most.ofNetwork = Math.max(most.ofNetwork, networks.length - new Set(networks).size + 1)
+      await nextTurn()
+      return super.findEarly(path)
+    }
+  }
+  const body = zip(Array.from({ length: 20 }, (_, n) => ({ name: `${n}.html`, data: Buffer.from('x') })))
+  const archives = Array.from({ length: 24 }, async (_, number) => {
+    const selection = new WatchedSelection()
+    selection.network = `network ${number % 6}`
+    const place = { spoolFolder: folder.path, spoolSpace: space.shareOf(selection.network) }
+    const source = { ...options('zip', toStream([body])), ...place, limits: { ...LIMITS, selection } }
+    const { kept } = await readArchive(source, (file) => {
+      reading.delete(selection)
+      return drain(file)
+    })
+    assert.equal(kept.size, 20)
+  })
+  await Promise.all(archives)
+  assert.deepEqual(most, { all: 4, ofNetwork: 1 })
 })
 
 test('an archive that is larger than the setting is too large, and leaves nothing', async () => {

@@ -26,6 +26,7 @@ export class SpoolSpace extends Component<{ total: number; perNetwork: number }>
 
   shareOf(network: string): SpoolShare {
     return {
+      network,
       take: (bytes, spooled) => this.#take(network, bytes, spooled),
       release: (bytes) => this.#used.add(network, -bytes),
     }
@@ -40,6 +41,7 @@ export class SpoolSpace extends Component<{ total: number; perNetwork: number }>
 }
 
 export interface SpoolShare {
+  network: string
   /** PAYLOAD_TOO_LARGE when no archive may have `spooled` and `bytes` more, else UNAVAILABLE. */
   take(bytes: number, spooled: number): void
   release(bytes: number): void

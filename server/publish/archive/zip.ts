@@ -1,4 +1,5 @@
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
+import { SharedSemaphore } from '../../lib/concurrency-limiter.ts'
 import type { ApiError } from '../../lib/errors.ts'
 import { decompress } from './chunks.ts'
 import { type ArchiveEntry, bufferedEntry, MAX_BUFFERED_FILE_BYTES, streamedEntry } from './file.ts'
@@ -8,6 +9,9 @@ import { hasDirectoryEntryAt, LOCAL_HEADER_BYTES, readDirectory, type ZipEntry }
 
 const LOCAL_HEADER_SIGNATURE = 0x04034b50
 const READ_CHUNK_BYTES = 64 * 2 ** 10
+
+/** A directory of 45,000 excluded files takes 45 MB of memory until it has been read. */
+const directories = new SharedSemaphore({ running: 4, waiting: 1000 })
 
 /** Ordered by the position of their data. The directory is at the end, so the archive must be complete. */
 export async function* zipFiles(
@@ -19,7 +23,8 @@ export async function* zipFiles(
   const spool = await withoutSurroundings(archive)
   const readText = async (entry: ZipEntry) =>
     (await readContents(spool, await findContentsStart(spool, entry), entry)).toString()
-  for (const entry of await readDirectory(spool, budget, readText)) {
+  const read = () => readDirectory(spool, budget, readText)
+  for (const entry of await directories.run(place.space?.network ?? '', read)) {
     if (entry.isLink) {
       budget.addLink({ path: entry.path, target: await readText(entry), isSymbolic: true })
       continue
