@@ -240,8 +240,8 @@ export const ERROR_CODES = {
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    meaning: 'The endpoint does not accept this Content-Type.',
-    hint: 'Send a Content-Type that the message lists.',
+    meaning: 'The endpoint does not accept this Content-Type, or the body has a Content-Encoding.',
+    hint: 'Send a Content-Type that the message lists, and no Content-Encoding.',
   },
   RATE_LIMITED: {
     status: 429,

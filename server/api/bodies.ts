@@ -47,6 +47,9 @@ export function accountBodies(app: FastifyInstance, options: BodiesOptions): voi
   app.decorateRequest('bodyBytes', 0)
   app.addHook('preParsing', async (request, reply) => {
     if (!hasBody(request)) return
+    // Files would be served as the coded bytes, without the header.
+    if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? ''))
+      throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'A body with Content-Encoding is not supported')
     const memory = clientMemory.reserve(clientIp(request.raw))
     request.bodyMemory = memory
     // The client may have disconnected earlier, while hooks of the request waited for the store.

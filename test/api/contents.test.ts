@@ -93,7 +93,7 @@ describe('files with their contents in the request', () => {
 
 /** The first bytes of other formats, with the command that makes one that is accepted. */
 const OTHER_FORMATS = {
-  plain: 'Send a Content-Type that the message lists.',
+  plain: 'Send a Content-Type that the message lists, and no Content-Encoding.',
   '7z\xbc\xaf\x27\x1c': 'It is a 7z archive. With 7-Zip, create a zip: 7z a -tzip site.zip',
   'Rar!\x1a': 'It is a RAR archive. With WinRAR, choose the format ZIP.',
   '\xfd7zXZ\0': 'It is compressed with xz. With tar, use gzip: tar -czf site.tar.gz',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { formatNumber } from '../../protocol/format.ts'
 import { pluck } from '../support/pluck.ts'
 import { MIB } from '../support/units.ts'
@@ -141,6 +142,26 @@ describe('a body', () => {
       const answer = await api.request('POST', '/api/v1/publish', { key: owner.key, body, headers })
       assert.deepEqual([answer.status, answer.json.code], [status, code], sentence)
     }
+  })
+
+  test('that is coded is refused, also one of an upload, whose bytes would be published as they are', async () => {
+    const coded = gzipSync(JSON.stringify({ files: [PAGE] }))
+    const { upload } = await api.create(owner.client, { 'index.html': coded })
+    const [target] = upload.uploads
+    const { pathname, search } = new URL(target!.url)
+    const requests = [
+      ['POST', '/api/v1/publish', { 'content-type': 'application/json' }],
+      ['POST', '/api/v1/publish', { 'content-type': 'application/x-tar' }],
+      ['PUT', pathname + search, target!.headers],
+    ] as const
+    for (const [method, path, type] of requests) {
+      const headers = { ...type, 'content-encoding': 'gzip' }
+      const { status, json } = await api.request(method, path, { key: owner.key, body: coded, headers })
+      assert.deepEqual([status, json.code], [415, 'UNSUPPORTED_MEDIA_TYPE'], path)
+      assert.match(json.hint, /no Content-Encoding/)
+    }
+    const headers = { ...target!.headers, 'content-encoding': 'identity' }
+    assert.equal((await api.request('PUT', pathname + search, { body: coded, headers })).status, 200)
   })
 
   test('may begin with a byte order mark, which editors on Windows write', async () => {
