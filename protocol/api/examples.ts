@@ -6,7 +6,7 @@ import type { Schema } from './schema.ts'
 const SITE = 'https://amber-harbor-k7x3m2.sites.example.net/'
 const VERSION = '01mv7c2k9d3q8r5t0w4x6y1zab'
 const OLDER_VERSION = '01mv6b8h4f2n7p1s9v3e5g0kcd'
-const CLAIM_TOKEN = 'c7f6a1d0-4b0e-4b8e-9d52-0f4a1c2b3d4e'
+const CLAIM_TOKEN = '12345678-4b0e-4b8e-9d52-0f4a1c2b3d4e'
 
 /** `Type.field` is the field in the schema of this name, before `field`. The limits are the default ones. */
 const EXAMPLES: readonly (readonly [value: string | number, fields: string])[] = [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
+import { example } from '../../protocol/api/examples.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { findSecrets } from '../../server/publish/secrets/secret-rules.ts'
@@ -70,7 +71,7 @@ describe('a planted secret', () => {
     })
 
   test('is found with its slashes escaped', () => {
-    const slashed = { 'AWS access key': /(?<==.{9})./g, 'Azure storage key': /(?<==.{40})./g }
+    const slashed = { 'AWS access key': /(?<==.{9})./g, 'Azure key': /(?<==.{40})./g }
     for (const [kind, place] of Object.entries(slashed)) {
       const written = makeSecret(kind)
         .replace(place, '\\/')
@@ -85,6 +86,21 @@ describe('a planted secret', () => {
     assert.match(webhook!.value, /^hooks.+\w$/)
     const claim = makeSecret('Slipway claim token').replace('&', '\\u0026')
     assert.equal(findSecrets(claim).length, 1)
+  })
+
+  test('is found in JSON that is written into HTML, a URL or other JSON, if it is a claim token', () => {
+    const [, makeToken] = SECRETS.findLast(([kind]) => kind === 'Slipway claim token')!
+    const token = makeToken().match(/[0-9a-f-]{36}/)![0]
+    const json = JSON.stringify({ claimToken: token })
+    const writings = {
+      HTML: json.replaceAll('"', '&quot;'),
+      'numeric entities': json.replaceAll('"', '&#34;'),
+      'a URL': encodeURIComponent(json),
+      'JSON in JSON': JSON.stringify(JSON.stringify(json)),
+    }
+    for (const [name, text] of Object.entries(writings)) assert.equal(findSecrets(text).length, 1, name)
+    const documented = JSON.stringify({ claimToken: example({ type: 'string' }, 'claimToken') })
+    assert.deepEqual(findSecrets(documented), [], 'the documentation has an example')
   })
 
   test('is distinguished from public identifiers, examples and parts of other words', () => {
