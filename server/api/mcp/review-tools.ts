@@ -1,6 +1,6 @@
 import type { Answer } from '../../../protocol/api/operations.schema.ts'
 import type { ReviewComment, ReviewThread } from '../../../protocol/api/reviews.schema.ts'
-import { REVIEW_IDS, type ReviewId } from '../../../protocol/api/reviews.ts'
+import { MAX_COMMENT_LENGTH, REVIEW_IDS, type ReviewId } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
 import { truncate } from '../../../protocol/format.ts'
 import { type ApiClient, type Arguments, adds, dashboardUrl, READ, site, type Tools } from './tool.ts'
@@ -15,6 +15,7 @@ const MAX_TEXT = 5000
 
 const preview = text('Name of the preview; without it, the live version')
 const thread = text('Id of the thread, from list_feedback')
+const reply = text('The reply', { maxLength: MAX_COMMENT_LENGTH })
 
 export const REVIEW_TOOLS: Tools = {
   list_feedback: {
@@ -61,7 +62,7 @@ export const REVIEW_TOOLS: Tools = {
   reply_to_feedback: {
     title: 'Reply to feedback',
     description: 'Answers a thread of a review, such as with what was changed.',
-    input: object({ slug: site, thread, text: text('The reply') }, { preview }),
+    input: object({ slug: site, thread, text: reply }, { preview }),
     ...adds('publish'),
     call: (api, { text, ...thread }) => changeThread(api, thread, { text }),
   },

@@ -74,7 +74,7 @@ export function dashboardUrl({ baseUrl }: ApiClient, slug: unknown): string {
   return `${baseUrl}/sites/${slug}`
 }
 
-/** Contents of files are in a list. */
+/** Of a text whose schema has no length of its own. Contents of files are in a list. */
 const MAX_TEXT_LENGTH = 2000
 
 const MAX_PROBLEMS = 20
@@ -91,9 +91,10 @@ export function findProblems(args: Arguments, { name, input }: Tool): FieldError
     problems.push(problem)
     if (problems.length === MAX_PROBLEMS) return problems
   }
+  const declared = input.properties as Record<string, Schema>
   for (const [field, value] of Object.entries(args)) {
     if (typeof value !== 'string') continue
-    if (value.length > MAX_TEXT_LENGTH)
+    if (value.length > MAX_TEXT_LENGTH && declared[field]?.maxLength === undefined)
       problems.push({ field, message: `must have at most ${MAX_TEXT_LENGTH} characters` })
     if (!value.isWellFormed()) problems.push({ field, message: 'must have no half of a surrogate pair' })
   }
