@@ -452,6 +452,8 @@ const ROWS: readonly Row[] = [
   ['publishes what a .slipwayignore in UTF-16 names', 'protocol/ignore/default-rules.ts', 'ignoreRules', 'if (NO_TEXT.test(slipwayignore)) throw', 'if (false) throw', 'test/protocol/ignore.test.ts'],
   ['publishes what .slipwayignore of an archive excludes', 'protocol/folder/folder-selection.ts', 'FolderSelection.#rules', "this.#make(text ?? '')", "this.#make('')", 'test/journeys/folders.test.ts'],
   ['lets the rules of an archive hold the event loop', 'protocol/folder/folder-selection.ts', 'FolderSelection.#pause', 'await pause?.()', '', 'test/stalls/stalls.test.ts'],
+  ['reads the directories of any number of zips together', 'server/publish/archive/zip.ts', 'zipFiles', "directories.run(place.space?.network ?? '', read)", 'read()', 'test/archive/spool-space.test.ts'],
+  ['publishes uploads with a Content-Encoding as they are', 'server/api/bodies.ts', 'accountBodies', '/^(identity)?$/i', '/^/', 'test/api/publish.test.ts'],
   ['sends the secrets of a folder', 'server/web/client-download.ts', 'ClientDownload.#writeScript', "EXCLUDED_NAMES.secrets.join(' | ')", "'.env'", 'test/journeys/publish-script.test.ts'],
   ['a link in an archive leads to files outside of it', 'protocol/folder/archive-links.ts', 'LinkResolver.#realPath', 'if (real.pop() === undefined) return undefined', 'real.pop()', 'test/journeys/folders.test.ts'],
   ['a cloned folder publishes to the unclaimed site of its author', 'client/cli/publish.ts', 'ownSite', 'slug !== undefined || known.isOwn', 'true', 'test/cli/hostile-folder.test.ts'],
