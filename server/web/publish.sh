@@ -143,6 +143,8 @@ pack() {
       esac
     done
     [ $# -gt 0 ] || fail 6 "No files to publish in $(printable "$folder")"
+    # That of macOS writes files with holes in a form of its own, except into this format.
+    case $(tar --version 2>&1) in bsdtar*) set -- --format=gnutar "$@" ;; esac
     tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $(printable "$folder")
   Allow yourself to read all of it, with chmod"
   )

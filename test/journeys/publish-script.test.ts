@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { CliHarness } from '../cli/cli-harness.ts'
@@ -18,6 +18,23 @@ const SHELLS = {
 
 describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () => {
   const service = startForAllTests(() => startTestService())
+
+  it('asks the tar of macOS for a format in which files with holes have all of their bytes', async () => {
+    using user = new Machine('busybox')
+    user.write({ 'site/index.html': 'x' })
+    const tar = join(user.home, 'bin/tar')
+    rmSync(tar)
+    const log = join(user.home, 'arguments')
+    writeFileSync(
+      tar,
+      `#!/bin/busybox sh
+if [ "$1" = --version ]; then echo 'bsdtar 3.7.4 - libarchive 3.7.4'; exit; fi
+echo "$@" >${log}`,
+      { mode: 0o755 },
+    )
+    await user.publish(service, './site')
+    assert.match(readFileSync(log, 'utf8'), /^-czf \S+ --format=gnutar \.\/index\.html$/m)
+  })
 
   for (const shell of ['dash', 'busybox'] as const) {
     it(`publishes, updates and keeps secrets with ${shell}`, async () => {

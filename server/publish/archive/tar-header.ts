@@ -1,7 +1,7 @@
 import { BLOCK_BYTES } from '../../../protocol/tar.ts'
 import { type ArchiveLimits, archiveError } from './limits.ts'
 
-export const SPARSE_FILE_MESSAGE = 'contains a sparse file; create the archive without --sparse'
+export const SPARSE_FILE_MESSAGE = 'contains a sparse file; omit --sparse, or use bsdtar --format=gnutar'
 
 const SPACE = 0x20
 const EQUALS = 0x3d
