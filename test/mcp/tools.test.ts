@@ -115,6 +115,9 @@ describe('the tools for programs', () => {
     assert.match(text, /^VERSION_CONFLICT: .*\nNext: .*baseVersionId/)
     for (const part of [other.versionId, account.email, 'Prices', '"added":["new.txt"]'])
       assert.ok(text.includes(part), `${part} is missing in ${text}`)
+    const confused = { slug, files: [page], versionId: baseVersionId }
+    const question = await owner.refusal('publish_site', confused)
+    assert.match(question, /^VALIDATION_ERROR: versionId: .*baseVersionId\?/, 'files are never left out')
     // Without an account, the history of the site is not shown.
     const { slug: unclaimed, claimToken } = await publish({ files: [page] }, anonymous)
     const stale = { slug: unclaimed, claimToken, files: [page], baseVersionId }

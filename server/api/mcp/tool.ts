@@ -86,11 +86,10 @@ export const site = text('The site: the first label of its URL, or the URL')
  * word, and texts that would become long URLs, or none.
  */
 export function findProblems(args: Arguments, { name, input }: Tool): FieldError[] {
-  const problems: FieldError[] = []
-  for (const problem of undeclared(args, input, name)) {
-    problems.push(problem)
-    if (problems.length === MAX_PROBLEMS) return problems
-  }
+  const problems = undeclared(args, input, name).take(MAX_PROBLEMS).toArray()
+  // The version that a program last saw would be published in place of its files.
+  if (args.files !== undefined && args.versionId !== undefined)
+    problems.push({ field: 'versionId', message: 'takes the place of files; did you mean baseVersionId?' })
   const declared = input.properties as Record<string, Schema>
   for (const [field, value] of Object.entries(args)) {
     if (typeof value !== 'string') continue
