@@ -13,10 +13,16 @@ export interface ShownVisits
   when: string
 }
 
-/** `words` names the range. */
-export function toShownVisits(visits: Visits, words: string): ShownVisits {
-  const { slug, range, filtered } = visits
-  if (!filtered) return { ...visits, measures: MEASURES, timeZone: undefined, when: `in ${words}` }
+/** `words` names the range, and `timeZone` is that of its days; hours are always those of the browser. */
+export function toShownVisits(visits: Visits, words: string, timeZone: ShownVisits['timeZone']): ShownVisits {
+  const { slug, range, filtered, interval } = visits
+  if (!filtered)
+    return {
+      ...visits,
+      measures: MEASURES,
+      timeZone: interval === 'hour' ? undefined : timeZone,
+      when: `in ${words}`,
+    }
   const toNumbers = ({ requests }: { requests: number }): VisitNumbers => ({
     requests,
     bytes: 0,

@@ -3,6 +3,7 @@ import { useLocation } from 'preact-iso'
 import type { FilteredVisits, VisitFilter, Visits } from '../../protocol/api/visits.schema.ts'
 import type { VisitNameKind, VisitRange } from '../../protocol/api/visits.ts'
 import { stripControlChars } from '../../protocol/format.ts'
+import { toDisplayError } from '../api/display-error.ts'
 import { useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
@@ -25,6 +26,16 @@ const RANGES: { range: VisitRange; name: string; words: string }[] = [
 
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
+/** The visits by days of the browser; by days of UTC where the server does not know its time zone. */
+async function loadVisits(slug: string, range: VisitRange, filter: VisitFilter): Promise<Visits> {
+  try {
+    return await slipway.visits(slug, range, { timeZone, ...filter })
+  } catch (error) {
+    if (toDisplayError(error).fields.timeZone === undefined) throw error
+    return slipway.visits(slug, range, filter)
+  }
+}
+
 /** The API's default, used for a URL without a range. */
 const DEFAULT_RANGE = RANGES[1]!
 
@@ -40,7 +51,7 @@ function CountedVisits({ slug }: { slug: string }) {
   const { range } = chosen
   const filter = readVisitFilter(query)
   const resource = useResource(`site/${slug}/visits/${visitsHref('', range, filter)}`, () =>
-    slipway.visits(slug, range, { timeZone, ...filter }),
+    loadVisits(slug, range, filter),
   )
   // What was shown before stays visible while something else loads.
   const last = useRef<Visits | undefined>(undefined)
@@ -87,7 +98,7 @@ function Counted({ visits, hrefOf }: CountedProps) {
   const words = RANGES.find((it) => it.range === range)!.words
   if (totals.requests === 0) return <NoVisits words={words} />
   const since = range === '24h' ? `Counted per UTC day, since ${dayLabel(from, 'UTC')}.` : undefined
-  const shown = toShownVisits(visits, words)
+  const shown = toShownVisits(visits, words, visits.timeZone === timeZone ? undefined : 'UTC')
   const list = (kind: VisitNameKind) => ({
     kind,
     since,

@@ -126,6 +126,22 @@ describe('the visits of a site', requiresBrowser, () => {
     assert.match(lines[30]!, /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,1,15,\d+$/)
   })
 
+  test('are shown by days of UTC in a browser whose time zone the server does not know', async () => {
+    const { page: theirs } = await web.asOwner(undefined, { account: owner, timezoneId: 'Asia/Tokyo' })
+    await theirs.addInitScript(() => {
+      const { resolvedOptions } = Intl.DateTimeFormat.prototype
+      Intl.DateTimeFormat.prototype.resolvedOptions = function () {
+        return { ...resolvedOptions.call(this), timeZone: 'Asia/Newest' }
+      }
+    })
+    await theirs.goto(web.url(`/sites/${slug}/visits`))
+    const [first] = (await owner.client.visits(slug, '7d')).series
+    const day = new Date(first!.at).toLocaleDateString('en-GB', { weekday: 'short', timeZone: 'UTC' })
+    await theirs.getByText('Days are those of UTC.').waitFor()
+    await theirs.getByText('All numbers by day').click()
+    await theirs.locator('.numbers tbody th').first().getByText(`${day}, `).waitFor()
+  })
+
   test('are those of one path or host after a click on its row, at an address of its own, until the next click', async () => {
     const row = (part: string, name: string) =>
       page.getByRole('region', { name: part }).getByRole('row').filter({ hasText: name })
