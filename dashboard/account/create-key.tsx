@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { CreatedKey } from '../../protocol/api/keys.schema.ts'
 import { ACCOUNT_SCOPES, KEY_SCOPES, type KeyScope, MAX_KEY_NAME_LENGTH } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
+import { atFields } from '../api/display-error.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Confirm } from '../kit/dialog.tsx'
@@ -28,12 +29,16 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   const [sites, setSites] = useState('')
   const [lifetime, setLifetime] = useState('')
   const create = useAction(async () => {
-    const slugs = sites.split(/[\s,]+/).filter(Boolean)
+    const slugs = sites
+      .toLowerCase()
+      .split(/[\s,]+/)
+      .filter(Boolean)
     const expiresInSeconds = lifetime === '' ? null : Number(lifetime)
     onCreated(
       await slipway.createKey({ name, scope, sites: slugs.length > 0 ? slugs : null, expiresInSeconds }),
     )
   })
+  const wrong = atFields(create.error, ['name', 'sites'], 'sites')
   return (
     <Confirm
       title="Create named key"
@@ -41,12 +46,14 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
       variant="main"
       action={create}
       ready={name.trim() !== ''}
+      isAtFields={wrong !== undefined}
       onClose={onClose}
     >
       <TextField
         label="Name"
         hint="The machine or the purpose, such as “CI of bakery”."
         value={name}
+        error={wrong?.name}
         onWrite={setName}
         maxLength={MAX_KEY_NAME_LENGTH}
         autocomplete="off"
@@ -60,6 +67,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
         label="Only these sites"
         hint="Names, separated by commas. Empty for all sites and your account."
         value={sites}
+        error={wrong?.sites}
         onWrite={setSites}
         autocomplete="off"
         autocapitalize="none"

@@ -3,6 +3,7 @@ import { ACCOUNT_SCOPES, type AccountScope } from '../../protocol/api/keys.ts'
 import type { Trust, TrustRules } from '../../protocol/api/trusts.schema.ts'
 import { FORGES, type Forge, MAX_CONDITION_LENGTH } from '../../protocol/api/trusts.ts'
 import { useAction } from '../api/action.ts'
+import { atFields } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { Choice, Switch, TextField } from '../kit/field.tsx'
@@ -16,7 +17,10 @@ const REF_CHOICES = [
   { value: 'branch', name: 'Branch' },
   { value: 'tag', name: 'Tag' },
   { value: 'environment', name: 'Environment' },
-]
+] as const
+const REFS = REF_CHOICES.map(({ value }) => value)
+
+type Ref = (typeof REFS)[number]
 
 const NAME_HINTS = {
   ref: 'A final * stands for any ending.',
@@ -27,7 +31,7 @@ const WRITTEN = { autocomplete: 'off', autocapitalize: 'none' } as const
 
 /** Which jobs are trusted: those of a branch, tag or environment, and those of pull requests. */
 interface Jobs {
-  kind: string
+  kind: Ref
   name: string
   /** The file that defines them; empty for any. */
   workflow: string
@@ -46,9 +50,10 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   const [site, setSite] = useState('')
   const [jobs, setJobs] = useState<Jobs>({ kind: 'branch', name: 'main', workflow: '', pullRequests: false })
   const [scope, setScope] = useState<AccountScope>('publish')
-  const wanted = { forge, repository: repository.trim(), site: site.trim(), scope }
+  const wanted = { forge, repository: repository.trim(), site: site.trim().toLowerCase(), scope }
   const isComplete = Boolean(wanted.repository && wanted.site && (jobs.name.trim() || jobs.pullRequests))
   const create = useAction(async () => onCreated(await slipway.createTrust({ ...wanted, ...toRules(jobs) })))
+  const wrong = atFields(create.error, ['repository', 'site', 'workflow', ...REFS], 'site')
   return (
     <Confirm
       title="Trust a repository"
@@ -56,6 +61,7 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
       variant="main"
       action={create}
       ready={isComplete}
+      isAtFields={wrong !== undefined}
       onClose={onClose}
     >
       <Choice
@@ -68,12 +74,20 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
         label="Repository"
         hint="OWNER/REPOSITORY. Its first job decides which repository of this name is meant."
         value={repository}
+        error={wrong?.repository}
         onWrite={setRepository}
         maxLength={MAX_CONDITION_LENGTH}
         {...WRITTEN}
       />
-      <TextField label="Site" hint="Name of one of your sites." value={site} onWrite={setSite} {...WRITTEN} />
-      <JobFields jobs={jobs} onWrite={setJobs} />
+      <TextField
+        label="Site"
+        hint="Name of one of your sites."
+        value={site}
+        error={wrong?.site}
+        onWrite={setSite}
+        {...WRITTEN}
+      />
+      <JobFields jobs={jobs} wrong={wrong ?? {}} onWrite={setJobs} />
       <ScopeChoice scopes={ACCOUNT_SCOPES} value={scope} onChoose={setScope} />
     </Confirm>
   )
@@ -85,20 +99,27 @@ function toRules({ kind, name, workflow, pullRequests }: Jobs): Partial<TrustRul
   return { pullRequests, ...(ref && { [kind]: ref }), ...(file && { workflow: file }) }
 }
 
-function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => void }) {
+interface JobFieldsProps {
+  jobs: Jobs
+  wrong: Partial<Record<Ref | 'workflow', string>>
+  onWrite: (jobs: Jobs) => void
+}
+
+function JobFields({ jobs, wrong, onWrite }: JobFieldsProps) {
   const { kind, name, workflow, pullRequests } = jobs
   return (
     <>
       <Choice
         label="Jobs of"
         value={kind}
-        onChoose={(value) => onWrite({ ...jobs, kind: value })}
+        onChoose={(value) => onWrite({ ...jobs, kind: value as Ref })}
         choices={REF_CHOICES}
       />
       <TextField
         label="Name"
         hint={NAME_HINTS[kind === 'environment' ? kind : 'ref']}
         value={name}
+        error={wrong[kind]}
         onWrite={(value) => onWrite({ ...jobs, name: value })}
         maxLength={MAX_CONDITION_LENGTH}
         {...WRITTEN}
@@ -107,6 +128,7 @@ function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => voi
         label="Workflow"
         hint="File that defines the jobs, such as deploy.yml. Empty: any file."
         value={workflow}
+        error={wrong.workflow}
         onWrite={(value) => onWrite({ ...jobs, workflow: value })}
         maxLength={MAX_CONDITION_LENGTH}
         {...WRITTEN}

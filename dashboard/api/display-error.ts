@@ -55,6 +55,22 @@ export function toDisplayError(error: unknown): DisplayError {
   }
 }
 
+/**
+ * The error of each field of a form, by the beginning of its name in the request (`sites` of `sites[0]`), unless one has
+ * no field there: then all is shown beside them. A site that does not exist is an error of the field `site`.
+ */
+export function atFields<Field extends string>(
+  error: DisplayError | undefined,
+  fields: readonly Field[],
+  site: Field,
+): Partial<Record<Field, string>> | undefined {
+  if (error?.code === 'NOT_FOUND')
+    return { [site]: error.title.replace(/ in \w+\[\d+\]/, '') } as Partial<Record<Field, string>>
+  const found = Object.entries(error?.fields ?? {}).map(([name, text]) => [/^\w*/.exec(name)![0], text])
+  const areAll = found.length > 0 && found.every(([name]) => fields.includes(name as Field))
+  return areAll ? (Object.fromEntries(found) as Partial<Record<Field, string>>) : undefined
+}
+
 function rateLimitError({ message, details, retryAfterSeconds = 0 }: SlipwayError): DisplayError {
   const retryAt = Date.now() + retryAfterSeconds * 1000
   const [what = message] = message.split('. ')

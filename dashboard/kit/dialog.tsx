@@ -89,6 +89,8 @@ interface ConfirmProps {
   variant?: 'danger' | 'main'
   /** Whether it can be confirmed now. */
   ready?: boolean
+  /** Whether its fields show the error of the action. */
+  isAtFields?: boolean
   /** What has to be typed first, where the action cannot be undone; `name` is what it is. */
   typed?: { text: string; name?: string } | undefined
   onClose: () => void
@@ -102,6 +104,7 @@ export function Confirm({
   action,
   variant = 'danger',
   ready = true,
+  isAtFields = false,
   typed,
   onClose,
   children,
@@ -128,7 +131,7 @@ export function Confirm({
             onWrite={write}
           />
         )}
-        <ErrorNotice error={action.error} />
+        {!isAtFields && <ErrorNotice error={action.error} />}
         <div class="choices">
           <Button variant={variant} busy={action.busy} disabled={!canConfirm}>
             {verb}

@@ -50,6 +50,13 @@ describe('the account page', requiresBrowser, () => {
     assert.deepEqual([notices['site-deleted'], notices['site-expires']], [false, true])
   })
 
+  /** Why a field of the dialog is refused. */
+  const refusal = async (label: string) => {
+    const field = dialog().getByLabel(label, { exact: true }).and(page.locator('[aria-invalid]'))
+    const id = (await field.getAttribute('aria-describedby'))!.split(' ').at(-1)
+    return page.locator(`[id="${id}"]`).textContent()
+  }
+
   test('creates named keys with permissions, shows each once, lists them with their last use, and revokes them', async () => {
     await page.getByText('No named keys yet.').waitFor()
     await button('Create named key').click()
@@ -57,9 +64,12 @@ describe('the account page', requiresBrowser, () => {
     await dialog().getByLabel('Only these sites').fill('no-such-site')
     await dialog().getByLabel('Expires').selectOption({ label: 'After 90 days' })
     await dialog().getByRole('button', { name: 'Create key' }).click()
-    await dialog().getByText('Site not found').waitFor()
+    assert.equal(
+      await refusal('Only these sites'),
+      "Site not found, or it belongs to another account: 'no-such-site'.",
+    )
     await owner.assertReadable()
-    await dialog().getByLabel('Only these sites').fill(slug)
+    await dialog().getByLabel('Only these sites').fill(slug.toUpperCase())
     await dialog().getByRole('button', { name: 'Create key' }).click()
     const shown = await shownKey(page)
     const client = web.service.client(shown)
@@ -113,9 +123,17 @@ describe('the account page', requiresBrowser, () => {
     await dialog().getByLabel('Site').fill(slug)
     await dialog().getByRole('switch', { name: 'Pull requests' }).click()
     await submit.click()
-    await dialog().getByText('must be OWNER/REPOSITORY').waitFor()
+    assert.equal(await refusal('Repository'), 'This must be OWNER/REPOSITORY.')
     await owner.assertReadable()
     await dialog().getByLabel('Repository').fill('Ann/Bakery')
+    await dialog().getByLabel('Site').fill('no-such-site')
+    await submit.click()
+    assert.equal(await refusal('Site'), 'Site not found, or it belongs to another account.')
+    await dialog().getByLabel('Site').fill(slug.toUpperCase())
+    await dialog().getByLabel('Name').fill('ma*in')
+    await submit.click()
+    assert.equal(await refusal('Name'), 'This must be a name, or the beginning of one and *.')
+    await dialog().getByLabel('Name').fill('main')
     await submit.click()
     const row = part('Trusted repositories').getByRole('listitem')
     await row.getByText('GitHub: branch main, pull requests').waitFor()
