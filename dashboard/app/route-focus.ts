@@ -9,3 +9,9 @@ export function markNavigated(): void {
 export function isClientNavigation(): boolean {
   return hasNavigated
 }
+
+/** Moves the focus to the heading of the page, unless an element of the page has it. */
+export function focusHeading(): void {
+  const main = document.querySelector('main')
+  if (!main?.contains(document.activeElement)) main?.querySelector('h1')?.focus({ preventScroll: true })
+}

@@ -8,7 +8,7 @@ import { Button } from '../kit/button.tsx'
 import { PageErrorBoundary } from './error-boundary.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
 import { Page } from './page.tsx'
-import { markNavigated } from './route-focus.ts'
+import { focusHeading, markNavigated } from './route-focus.ts'
 
 /** A page whose script is loaded on demand, while the previous one stays visible. */
 function lazyPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
@@ -73,10 +73,20 @@ export function Locations({ children }: { children: ComponentChildren }) {
 /** The table of routes. */
 export function Pages() {
   const { path } = useLocation()
+  const [shown, show] = useState<string | undefined>(undefined)
+  // After those of the page, which may move the focus. One whose script was loaded has its effects while the page before
+  // it is shown, with its dialog.
+  useEffect(() => {
+    if (shown !== undefined) focusHeading()
+  }, [shown])
+  const onRouteChange = (url: string) => {
+    markNavigated()
+    show(url)
+  }
   return (
     <ErrorBoundary>
       <PageErrorBoundary path={path}>
-        <Router onRouteChange={markNavigated}>
+        <Router onRouteChange={onRouteChange}>
           {Object.entries(PAGE_PATHS).map(([name, path]) => (
             <Route key={name} path={path} component={PAGES[name as PageName]} />
           ))}

@@ -49,8 +49,9 @@ export function Dialog({
       // A removed dialog leaves focus nowhere; the element that opened it may be removed too.
       queueMicrotask(() => {
         if (document.activeElement !== document.body) return
-        if (before instanceof HTMLElement && before.isConnected) before.focus()
-        else around?.focus()
+        // What was done in the dialog may have scrolled the page.
+        const target = before instanceof HTMLElement && before.isConnected ? before : around
+        target?.focus({ preventScroll: true })
       })
     }
   }, [])

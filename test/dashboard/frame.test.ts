@@ -126,6 +126,23 @@ test('signing out asks before a text that is not saved is discarded', requiresBr
 })
 
 describe('a page', requiresBrowser, () => {
+  test('has the focus on its heading, also when it is the first that is opened and its script is loaded for it', async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': '<title>Bakery</title>' }) })
+    for (const [from, link, to] of [
+      ['/', '/account', 'Account'],
+      ['/sites', `/sites/${slug}`, 'Bakery'],
+    ] as const) {
+      await page.goto(web.url(from))
+      await page.locator(`a[href="${link}"]`).first().press('Enter')
+      await page.getByRole('heading', { level: 1, name: to }).and(page.locator(':focus')).waitFor()
+    }
+    // A link that the next page does not have.
+    await page.getByRole('link', { name: 'View all' }).press('Enter')
+    await page.getByText('Every publish creates a version').waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Bakery' }).and(page.locator(':focus')).waitFor()
+  })
+
   test('whose script could not be loaded once is loaded by the next visit, and in place', async () => {
     const { page, owner } = await web.asOwner('/sites')
     await page.getByRole('heading', { name: 'Sites', level: 1 }).waitFor()
