@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Action, useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
@@ -28,10 +28,12 @@ export interface Keeping {
   claim: Action<[]>
 }
 
-/** `onKept` is called when the site has an owner and its page opens. */
+/** `onKept` is called when the site has an owner and its page has replaced this one, whose script may have to be loaded. */
 export function useKeeping({ slug, claimToken, suggestedName }: Unclaimed, onKept?: () => void): Keeping {
   const navigate = useGuardedNavigate()
   const choice = useNameChoice(slug, suggestedName)
+  const isKept = useRef(false)
+  useEffect(() => () => void (isKept.current && onKept?.()), [])
   const claim = useAction(async () => {
     const claimed = await slipway.claim(slug, claimToken, choice.isNew ? choice.name : undefined)
     forgetAnonymous(slug)
@@ -39,8 +41,8 @@ export function useKeeping({ slug, claimToken, suggestedName }: Unclaimed, onKep
     showToast(
       claimed.alreadyOwned ? 'This site is already yours.' : "This site is now yours and won't expire.",
     )
-    navigate(`/sites/${encodeURIComponent(claimed.slug)}`, true)
-    onKept?.()
+    isKept.current = navigate(`/sites/${encodeURIComponent(claimed.slug)}`, true)
+    if (!isKept.current) onKept?.()
   })
   return { slug, choice, claim }
 }

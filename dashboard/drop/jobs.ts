@@ -41,8 +41,10 @@ export function beginJob(place: string, picked: Selection, destination: Destinat
   jobAt(place).value = { picked, destination, step, owner: signedInAs.value }
 }
 
-export function endJob(place: string): void {
+/** Ends the job of a place; a given one only while it has not been replaced by another. */
+export function endJob(place: string, given?: Job): void {
   const job = jobAt(place)
+  if (given && job.value !== given) return
   job.value?.publication?.cancel()
   job.value = undefined
 }

@@ -48,7 +48,7 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
   useEffect(() => {
     if (isNew && !isWholePage) box.current!.scrollIntoView({ block: 'nearest' })
   }, [])
-  const close = () => endJob(place)
+  const close = () => endJob(place, job)
   return (
     <div ref={box} class={`${isWholePage ? '' : 'panel'} stack publishing`}>
       <p class="visually-hidden" role="status">

@@ -9,6 +9,7 @@ import {
   buildZip,
   dragOver,
   dropOn,
+  hold,
   holdUploads,
   liveAt,
   pickFiles,
@@ -191,6 +192,44 @@ describe('the front page', requiresBrowser, () => {
     await liveAt(page)
     await page.getByRole('button', { name: 'Rename site' }).click()
     await page.getByRole('link', { name: 'tall-boats.' }).waitFor()
+  })
+
+  test('shows the new site until the page of the kept one is loaded, whose heading then has the focus', async () => {
+    const { page } = await web.asVisitor('/')
+    await pickFiles(page, disk.file('kept/index.html', '<title>Kept Boats</title>'))
+    await liveAt(page)
+    await page.getByRole('button', { name: 'Keep this site' }).click()
+    const email = newAddress()
+    await web.askForCode(page, email)
+    const script = await hold(page, '**/assets/site-page-*.js')
+    await web.writeCode(page, email)
+    await script.first
+    await page.getByRole('heading', { name: 'Your site is live' }).waitFor()
+    assert.equal(await page.getByText('Drop a folder. Get a live site.').count(), 0)
+    script.release()
+    await page.getByRole('heading', { level: 1, name: 'Kept Boats' }).and(page.locator(':focus')).waitFor()
+    await page.getByRole('link', { name: 'Slipway', exact: true }).click()
+    await page.getByRole('heading', { name: 'Drop a folder. Get a live site.' }).waitFor()
+  })
+
+  test('publishes another site while the one before it is being kept', async () => {
+    const { page } = await web.asVisitor('/')
+    await pickFiles(page, disk.file('before/index.html', '<title>Before</title>'))
+    await liveAt(page)
+    await page.getByRole('button', { name: 'Keep this site' }).click()
+    const email = newAddress()
+    await web.askForCode(page, email)
+    const claim = await hold(page, '**/claim')
+    await web.writeCode(page, email)
+    await claim.first
+    await page.getByRole('button', { name: 'Publish another site' }).click()
+    const uploads = await holdUploads(page)
+    await pickFiles(page, disk.file('after/index.html', '<title>After</title>'))
+    await uploads.first
+    claim.release()
+    await page.getByText("This site is now yours and won't expire.").waitFor()
+    uploads.release()
+    assert.equal(await visited(await liveAt(page)), '<title>After</title>')
   })
 
   test('names the damaged file of a zip, and publishes nothing', async () => {

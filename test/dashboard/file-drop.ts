@@ -131,9 +131,19 @@ export async function liveAt(page: Page): Promise<string> {
 export const UPLOADS = '**/api/v1/_upload/**'
 
 /** Holds every upload back until `release`; `first` resolves with the first one. */
-export async function holdUploads(page: Page): Promise<{ first: Promise<void>; release(): void }> {
+export function holdUploads(page: Page): Promise<Held> {
+  return hold(page, UPLOADS)
+}
+
+export interface Held {
+  first: Promise<void>
+  release(): void
+}
+
+/** Holds every request to these URLs back until `release`; `first` resolves with the first one. */
+export async function hold(page: Page, urls: string): Promise<Held> {
   const [first, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  await page.route(UPLOADS, async (route) => {
+  await page.route(urls, async (route) => {
     first.resolve()
     await released.promise
     await route.continue()
