@@ -3,7 +3,7 @@ import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { toDisplayError } from '../api/display-error.ts'
-import { invalidate, retries } from '../api/resource.ts'
+import { expire, invalidate, retries } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
@@ -47,10 +47,13 @@ export function DeleteSite({ site, onClose, onDeleted }: DeleteSiteProps) {
   const remove = useAction(async () => {
     const { deletedUntil } = await slipway.delete(slug)
     const bringBack = dropDraft(slug)
-    invalidate('sites', `site/${slug}`, 'domains')
-    onClose()
-    if (onDeleted) onDeleted()
-    else navigate('/sites', true)
+    invalidate('sites', 'domains')
+    // Its page, with this dialog, stays until the script of the list is loaded, and would request what is deleted.
+    expire(`site/${slug}`)
+    if (onDeleted) {
+      onClose()
+      onDeleted()
+    } else navigate('/sites', true)
     showToast(`${title ?? slug} deleted.`, deletedUntil === null ? undefined : () => restore(bringBack))
   })
   return (

@@ -3,7 +3,7 @@ import type { Collaborator } from '../../protocol/api/collaborators.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
-import { invalidate, useResource } from '../api/resource.ts'
+import { expire, invalidate, useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
@@ -148,7 +148,8 @@ function Leave({ slug }: { slug: string }) {
   const leave = useAction(async () => {
     await slipway.removeCollaborator(slug, signedInAs.value!)
     dropDraft(slug)
-    invalidate('sites', `site/${slug}`)
+    invalidate('sites')
+    expire(`site/${slug}`)
     navigate('/sites', true)
     showToast('You left the site.')
   })

@@ -8,7 +8,7 @@ import { pluck } from '../support/pluck.ts'
 import { testVariant } from '../support/variants.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { dropOn, holdUploads, liveAt, recordCalls, toUpload, visited } from './file-drop.ts'
+import { dropOn, hold, holdUploads, liveAt, recordCalls, toUpload, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import {
   type Account,
@@ -476,6 +476,34 @@ describe('a site', requiresBrowser, () => {
     await page.getByText('index.html saved.').waitFor()
     assert.equal(await visited(siteUrl), 'an hour of work')
   })
+
+  for (const [what, view, press, confirm] of [
+    ['deleted', '', 'Site actions', 'Delete site'],
+    ['left', '/settings', 'Leave', 'Leave site'],
+  ] as const)
+    test(`that is ${what} is requested no more by its page, and the heading of the list gets the focus`, async () => {
+      const { owner } = await web.asOwner()
+      const { slug } = await owner.client.publish({ files: toFiles(FILES) })
+      const { page, owner: user } =
+        what === 'left' ? await web.asOwner() : await web.asOwner(undefined, { account: owner })
+      if (what === 'left') await owner.client.addCollaborator(slug, user.email)
+      await page.goto(web.url(`/sites/${slug}${view}`))
+      await page.getByRole('button', { name: press }).click()
+      if (what === 'deleted') await page.getByRole('menuitem', { name: confirm }).click()
+      await page.waitForLoadState('networkidle')
+      const calls = recordCalls(page)
+      const script = await hold(page, '**/assets/sites-page-*.js')
+      await page.getByRole('dialog').getByRole('button', { name: confirm }).click()
+      await script.first
+      await page.locator('.toast-message').waitFor()
+      await page.evaluate(() => fetch('/api/v1/limits'))
+      script.release()
+      await page.getByRole('heading', { level: 1, name: 'Sites' }).and(page.locator(':focus')).waitFor()
+      assert.deepEqual(
+        calls.filter((call) => call.startsWith('GET') && call.includes(slug)),
+        [],
+      )
+    })
 
   test('that is deleted stays deleted when more sites are shown, and the focus stays in the page', async () => {
     const { page, owner } = await web.asOwner()
