@@ -79,16 +79,17 @@ interface NameSuggestionProps {
   onUse: (name: string) => void
 }
 
-/** Offers a name that is available. Its place is kept free, so that the page does not move when it appears. */
+/** Offers a name that is available. Its place is kept free while it is checked, so that the page does not move when it appears. */
 export function NameSuggestion({ texts, known, isNeeded, onUse }: NameSuggestionProps) {
   const name = texts.map(suggestName).find((one) => one !== undefined && !known.includes(one))
   const settled = useDebounced(name ?? '')
   const check = useNameCheck(isNeeded && settled === name ? name : undefined)
   const isOffered = isNeeded && check.value?.available === true
+  if (name === undefined) return null
   return (
     <p class={`small ${isOffered ? '' : 'reserved'}`}>
-      <Button variant="link" onClick={() => onUse(name!)}>
-        Use {name ?? '…'}
+      <Button variant="link" onClick={() => onUse(name)}>
+        Use {name}
       </Button>
     </p>
   )

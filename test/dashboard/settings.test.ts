@@ -220,6 +220,18 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.equal((await details()).expiresAt, null)
   })
 
+  test('have no empty place for a name where none can be offered', async () => {
+    const { page, owner: other } = await web.asOwner()
+    const { slug } = await other.client.publish({ files: toFiles({ 'index.html': 'untitled' }) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
+    const general = page.getByRole('region', { name: 'General' })
+    const name = (await general.getByRole('group').first().boundingBox())!
+    const button = (await general.getByRole('button', { name: 'Rename site' }).boundingBox())!
+    const hint = (await general.getByText(`${slug}.localhost`).boundingBox())!
+    const end = Math.max(button.y + button.height, hint.y + hint.height)
+    assert.ok(name.y + name.height - end < button.height / 2, 'a place for nothing')
+  })
+
   test('rename the site to a name that is available, and keep unsaved changes', async () => {
     const edit = async () => {
       await page.getByRole('link', { name: 'Files', exact: true }).click()
