@@ -60,6 +60,7 @@ function receive(message: ToFrame): void {
   if (message.type === 'mode') setMode(message.commenting)
   else if (message.type === 'show') show(message.id)
   else if (message.type === 'scroll') scrollBy(message)
+  else if (message.type === 'press') press(message.left, message.top)
   else {
     marks = message.marks
     reported = ''
@@ -85,6 +86,13 @@ function show(id: string): void {
   element.scrollIntoView({ block: 'center' })
   choose(element)
   setTimeout(() => !isCommenting && choose(undefined), 1500)
+}
+
+function press(clientX: number, clientY: number): void {
+  const pressed = document.elementFromPoint(clientX, clientY)
+  const target = pressed === host ? shadow.elementFromPoint(clientX, clientY) : pressed
+  const how = { bubbles: true, cancelable: true, composed: true, view: window }
+  target?.dispatchEvent(new MouseEvent('click', { ...how, clientX, clientY }))
 }
 
 function clean(text: string): string {

@@ -23,6 +23,8 @@ export type ToFrame =
   | { type: 'show'; id: string }
   /** CSS pixels. */
   | { type: 'scroll'; left: number; top: number }
+  /** A click at this place of the window, in CSS pixels. */
+  | { type: 'press'; left: number; top: number }
 
 export type FromFrame =
   | { type: 'ready'; path: string }

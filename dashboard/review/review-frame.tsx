@@ -1,4 +1,4 @@
-import type { RefObject } from 'preact'
+import type { HTMLAttributes, RefObject, TargetedPointerEvent } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { FrameGuard } from '../kit/frame-guard.tsx'
 import { type FramePort, type FromFrame, type Mark, openPort } from './port.ts'
@@ -63,13 +63,9 @@ export function ReviewFrame(props: ReviewFrameProps) {
       port.current?.send({ type: 'marks', marks: [...marks] })
     })
   }
-  // While a field has the focus, the frame takes no pointer events.
-  const scroll = (event: WheelEvent) => {
-    event.preventDefault()
-    port.current?.send({ type: 'scroll', left: event.deltaX, top: event.deltaY })
-  }
+  const pointed = usePointerRelay(frame, port)
   return (
-    <div class="review-frame" hidden={isHidden} onWheel={scroll}>
+    <div class="review-frame" hidden={isHidden} {...pointed}>
       {isDrawn && (
         <iframe
           key={`${visit} ${guard.key}`}
@@ -84,6 +80,29 @@ export function ReviewFrame(props: ReviewFrameProps) {
       )}
     </div>
   )
+}
+
+type Relayed = Pick<HTMLAttributes<HTMLDivElement>, 'onWheel' | 'onPointerDown' | 'onClick'>
+
+/** Sends the page what its box gets while a field has the focus, when the frame takes no pointer events. */
+function usePointerRelay(
+  frame: RefObject<HTMLIFrameElement | null>,
+  port: RefObject<FramePort | undefined>,
+): Relayed {
+  const scroll = (event: WheelEvent) => {
+    event.preventDefault()
+    port.current?.send({ type: 'scroll', left: event.deltaX, top: event.deltaY })
+  }
+  // Otherwise the release of the button would be one in the frame, since the press has left the field.
+  const hold = ({ currentTarget, pointerId, offsetX, offsetY }: TargetedPointerEvent<HTMLDivElement>) => {
+    const isScrollbar = offsetX > currentTarget.clientWidth || offsetY > currentTarget.clientHeight
+    if (!isScrollbar) currentTarget.setPointerCapture(pointerId)
+  }
+  const press = ({ clientX, clientY }: MouseEvent) => {
+    const { left, top } = frame.current!.getBoundingClientRect()
+    port.current?.send({ type: 'press', left: clientX - left, top: clientY - top })
+  }
+  return { onWheel: scroll, onPointerDown: hold, onClick: press }
 }
 
 /** The URL that was requested, or that of the page that was shown when the guard removed the frame. */

@@ -55,7 +55,7 @@ async function openAsGuest(link: string) {
   await page.goto(link)
   const name = page.getByLabel('Your name')
   await name.fill('Bea')
-  // While a field has the focus, a press on the page only leaves it.
+  // While a field has the focus, the frame itself takes no press, as those of these tests do.
   await name.blur()
   await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
   return { page, visitor }
@@ -81,6 +81,31 @@ test(
     )
   },
 )
+
+for (const [what, press] of [
+  ['press', (page, x, y) => page.mouse.click(x, y)],
+  ['tap', (page, x, y) => page.touchscreen.tap(x, y)],
+] as [string, (page: Page, x: number, y: number) => Promise<void>][])
+  test(
+    `a ${what} on the page leaves the field that has the focus, and follows the link there`,
+    requiresBrowser,
+    async () => {
+      const { owner } = await web.asOwner()
+      const { link } = await startReview(owner)
+      const { page } = await web.asVisitor(undefined, { hasTouch: what === 'tap' })
+      await page.goto(link)
+      const about = frameOf(page).getByRole('link', { name: 'About' })
+      await about.waitFor()
+      await page.getByText('Comments', { exact: true }).waitFor()
+      const name = page.getByLabel('Your name')
+      await name.fill('Bea')
+      await about.scrollIntoViewIfNeeded()
+      const { x, y, width, height } = (await about.boundingBox())!
+      await press(page, x + width / 2, y + height / 2)
+      await frameOf(page).getByRole('heading', { name: 'About us' }).waitFor()
+      assert.ok(await name.evaluate((field) => field !== document.activeElement))
+    },
+  )
 
 for (const [what, outcome, html] of [
   ['without a place', 'is outdated', PAGE('Buy')],
