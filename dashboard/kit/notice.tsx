@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { DisplayError } from '../api/display-error.ts'
 import { retries } from '../api/resource.ts'
 import { Button } from './button.tsx'
@@ -28,9 +28,10 @@ export function Notice({ tone = 'plain', title, children }: NoticeProps) {
   )
 }
 
-/** Moves the focus from an element that will be removed to the part of the page around it. */
+/** Moves the focus from an element that will be removed to the part of the page around it, or to the whole page. */
 export function focusAround(element = document.activeElement): void {
-  element?.parentElement?.closest<HTMLElement>('[tabindex]')?.focus({ preventScroll: true })
+  const around = element?.parentElement?.closest<HTMLElement>('[tabindex]') ?? document.querySelector('main')
+  around?.focus({ preventScroll: true })
 }
 
 /** Does so when this element, which has the focus, leaves the page. */
@@ -39,6 +40,13 @@ export function useFocusAround(element: { current: HTMLElement | null }): void {
     const own = element.current!
     return () => own.contains(document.activeElement) && focusAround(own)
   }, [])
+}
+
+/** Around a control that its own use may remove. */
+export function FocusKept({ children }: { children: ComponentChildren }) {
+  const box = useRef<HTMLSpanElement>(null)
+  useFocusAround(box)
+  return <span ref={box}>{children}</span>
 }
 
 interface ErrorNoticeProps {

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Signal } from '../api/signal.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from './button.tsx'
+import { useFocusAround } from './notice.tsx'
 
 /** Reverts the action, or leads to its result. */
 type NextStep = (() => unknown) | { href: string; name: string }
@@ -38,15 +39,21 @@ export function Toast() {
   }, [now])
   return (
     <div class="toast" role="status" ref={box}>
-      {now && (
-        <div class="toast-message">
-          <span>{now.text}</span>
-          <Next step={now.next} onDone={() => close(now)} />
-          <Button variant="link" onClick={() => close(now)}>
-            Close
-          </Button>
-        </div>
-      )}
+      {now && <Message key={now} message={now} />}
+    </div>
+  )
+}
+
+function Message({ message }: { message: ToastMessage }) {
+  const box = useRef<HTMLDivElement>(null)
+  useFocusAround(box)
+  return (
+    <div class="toast-message" ref={box}>
+      <span>{message.text}</span>
+      <Next step={message.next} onDone={() => close(message)} />
+      <Button variant="link" onClick={() => close(message)}>
+        Close
+      </Button>
     </div>
   )
 }

@@ -2,7 +2,7 @@ import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, FocusKept } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
@@ -61,9 +61,11 @@ function LatestVersion({ site, version, onRestore }: LatestVersionProps) {
         <Badge tone="good">Live</Badge>
       ) : (
         !site.suspension && (
-          <Button label={`${verb} version ${shortId(versionId)}`} busy={restore.busy} onClick={restore}>
-            {verb}
-          </Button>
+          <FocusKept>
+            <Button label={`${verb} version ${shortId(versionId)}`} busy={restore.busy} onClick={restore}>
+              {verb}
+            </Button>
+          </FocusKept>
         )
       )}
     </li>

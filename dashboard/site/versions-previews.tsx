@@ -7,7 +7,7 @@ import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
-import { ErrorNotice, useFocusAround } from '../kit/notice.tsx'
+import { ErrorNotice, FocusKept, useFocusAround } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { Expiry } from '../sites/expiry.tsx'
@@ -74,9 +74,11 @@ function PreviewRow({ site, version, onPromote, onDelete }: PreviewRowProps) {
         </h3>
         <div class="choices">
           {!current && !site.suspension && (
-            <Button label={`Promote ${name}`} onClick={promote} busy={promote.busy}>
-              Promote
-            </Button>
+            <FocusKept>
+              <Button label={`Promote ${name}`} onClick={promote} busy={promote.busy}>
+                Promote
+              </Button>
+            </FocusKept>
           )}
           <PreviewMenu site={site} version={version} onDelete={() => setConfirming(true)} />
         </div>

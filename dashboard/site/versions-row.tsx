@@ -10,7 +10,7 @@ import { formatMoment, formatTime, isWeekOld } from '../app/format-time.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, FocusKept } from '../kit/notice.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { archiveUrl } from './duplicate-site.ts'
@@ -52,9 +52,7 @@ export function VersionRow({ site, version, onRestore, onDelete, onReload }: Ver
         <div class="choices">
           <code class="quiet">{shortId(versionId)}</code>
           {!current && !site.suspension && (
-            <Button label={`${verb} ${name}`} onClick={restore} busy={restore.busy}>
-              {verb}
-            </Button>
+            <RestoreButton label={`${verb} ${name}`} verb={verb} restore={restore} />
           )}
           <VersionMenu site={site} version={version} onDelete={() => setConfirming(true)} />
         </div>
@@ -83,6 +81,16 @@ export function VersionRow({ site, version, onRestore, onDelete, onReload }: Ver
         <DeleteVersion version={version} action={remove} onClose={() => setConfirming(false)} />
       )}
     </li>
+  )
+}
+
+function RestoreButton({ label, verb, restore }: { label: string; verb: string; restore: Action<[]> }) {
+  return (
+    <FocusKept>
+      <Button label={label} onClick={restore} busy={restore.busy}>
+        {verb}
+      </Button>
+    </FocusKept>
   )
 }
 

@@ -131,6 +131,28 @@ describe('the versions of a site', requiresBrowser, () => {
     assert.equal(await visited(siteUrl), SECOND['index.html'])
   })
 
+  test('keep the focus in the page when a button of theirs goes with its use, also where that fails', async () => {
+    const refusal = { status: 409, json: { error: 'Not now', code: 'APPROVAL_REQUIRED', status: 409 } }
+    const focused = (part: Locator) => part.and(page.locator(':focus')).waitFor()
+    await open()
+    await page.route('**/restore*', (route) => route.fulfill(refusal), { times: 1 })
+    await restore().press('Enter')
+    await page.getByText('Not now').waitFor()
+    await focused(page.getByRole('list', { name: 'Versions' }))
+    await page.getByRole('link', { name: 'Overview' }).click()
+    const main = page.getByRole('main')
+    await page.getByRole('region', { name: 'Latest versions' }).getByRole('button').first().press('Enter')
+    const undo = page.getByRole('button', { name: 'Undo' })
+    await undo.waitFor()
+    await focused(main)
+    await undo.press('Enter')
+    await undone(page).waitFor()
+    await focused(main)
+    await page.getByRole('button', { name: 'Close' }).press('Enter')
+    await undone(page).waitFor({ state: 'detached' })
+    await focused(main)
+  })
+
   test('are not reverted when another version went live since', async () => {
     await open()
     await restore().click()
