@@ -234,6 +234,21 @@ test('bytes whose flush failed have to be uploaded again after a restart', requi
   await keep(restarted, SMALL)
 })
 
+test(
+  'the folder of all files is flushed, and the one that has it, before anything is stored',
+  requires('strace'),
+  async () => {
+    await using place = await freshFolder()
+    await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync'])
+    place.open()
+    const lines = await strace.stop()
+    assertInOrder(lines, [
+      ['sync(', `<${place.folder}>`],
+      ['sync(', `<${dirname(place.folder)}>`],
+    ])
+  },
+)
+
 test('commit flushes every file, its folder and the root before it returns', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()

@@ -49,6 +49,7 @@ const CASES: [what: string, work: (client: S3Client) => Promise<unknown>, typeof
   ['a deletion after one that was cut off', remove, DONE, [200, '<DeleteResult>'], [200, '<DeleteResult></DeleteResult>']],
   ['a deletion of an absent object', remove, DONE, [200, '<DeleteResult><Error><Key>a</Key><Code>NoSuchKey</Code></Error></DeleteResult>']],
   ['a deletion of which one failed', remove, BROKEN, [200, '<DeleteResult><Error><Key>a</Key><Code>AccessDenied</Code></Error></DeleteResult>']],
+  ['a deletion of an absent object and one that failed', remove, BROKEN, [200, '<DeleteResult><Error><Key>a</Key><Code>NoSuchKey</Code></Error><Error><Key>b</Key><Code>AccessDenied</Code></Error></DeleteResult>']],
   ['a deletion whose errors are cut off', remove, BROKEN, [200, '<DeleteResult><Error><Key>a</Key><Code>Acc']],
   ['an error with status 200 for a deletion', remove, BROKEN, [200, ERROR]],
   ['an upload with the MD5 as its tag', upload, DONE, [200, '', { etag: `"${MD5}"` }]],
@@ -97,6 +98,17 @@ for (const [what, work, outcome, ...answers] of CASES)
     if (outcome === DONE) await work(bucket.client)
     else await assert.rejects(work(bucket.client))
   })
+
+test('objects beyond one request are deleted although the first request is refused', async () => {
+  let requests = 0
+  await using bucket = await startBucket((response) => {
+    if (++requests === 1) response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>')
+    else response.writeHead(200).end('<DeleteResult></DeleteResult>')
+  })
+  const objects = Array.from({ length: 1001 }, (_, number) => `object ${number}`)
+  await assert.rejects(removeObjects(bucket.client, objects), { code: 'AccessDenied' })
+  assert.equal(requests, 2)
+})
 
 test('a response that never ends although bytes arrive fails at the limit of an exchange, which copies do not have', async () => {
   const drips: NodeJS.Timeout[] = []

@@ -46,7 +46,8 @@ export function storeBlobs(promises: Promises): void {
         })) as [StoredBlob, StoredBlob, StoredBlob]
         const add = (slug: string, one: StoredBlob) => write('durable', {}, (tx) => tx.blobs.add(slug, [one]))
         const mark = ({ object }: StoredBlob) => write('relaxed', {}, (tx) => tx.blobs.markDamaged(object))
-        const listDamaged = () => read.blobs.damagedAmong([hash, blob('unknown')])
+        const others = Array.from({ length: 501 }, (_, number) => blob(`unknown ${number}`))
+        const listDamaged = () => read.blobs.damagedAmong([...others, hash])
         await add('one', old)
         await mark(next)
         assert.deepEqual(await listDamaged(), new Set())
@@ -267,8 +268,10 @@ export function storeBlobs(promises: Promises): void {
       { hash: x.hash, location: { ...x, offset: 0 }, encodings: null, isBlocked: false },
     ])
     const [first, second] = [encodingsOf('x', 'e1'), encodingsOf('x', 'e2')]
-    const none = { hash: blob('y'), br: null, zstd: null, gzip: null }
-    await write('durable', {}, (tx) => tx.blobs.recordEncodings([first, none]))
+    const none = Array.from({ length: 501 }, (_, number) => {
+      return { hash: blob(`y ${number}`), br: null, zstd: null, gzip: null }
+    })
+    await write('durable', {}, (tx) => tx.blobs.recordEncodings([...none, first]))
     await write('durable', {}, (tx) => tx.blobs.recordEncodings([second]))
     assert.deepEqual(await read.blobs.listDiscarded(0, 10), ['e2'])
     const [record] = await recordsOf(read, ['v1', 'unknown'])
@@ -309,7 +312,8 @@ export function storeBlobs(promises: Promises): void {
     const listed = await read.versions.listArrivals('v1')
     assert.deepEqual(listed.map(({ object }) => object).sort(), ['object-b', 'object-e'])
     assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), ['object-a', 'object-c', 'object-d'])
-    const taken = await write('relaxed', {}, (tx) => tx.versions.takeArrivals('v1', ['object-b', 'object-x']))
+    const others = Array.from({ length: 501 }, (_, number) => `object-x${number}`)
+    const taken = await write('relaxed', {}, (tx) => tx.versions.takeArrivals('v1', [...others, 'object-b']))
     assert.deepEqual(taken, [{ ...arrival('y', 'b', 1), isReferenced: false }])
     await write('relaxed', {}, (tx) => tx.versions.remove('v1'))
     assert.deepEqual(await read.versions.listArrivals('v1'), [])
@@ -357,17 +361,18 @@ export function storeBlobs(promises: Promises): void {
     const { read, write } = await open()
     const upload = { ...storedBlob('upload'), versionId: 'v1', fileNumber: 0 }
     const kept = storedBlob('kept')
-    const objects = [upload.object, kept.object, 'encodings', 'unused']
+    const unused = Array.from({ length: 501 }, (_, number) => `unused ${1000 + number}`)
+    const objects = [...unused, upload.object, kept.object, 'encodings']
     await write('durable', {}, async (tx) => {
       await tx.blobs.discard(objects)
       await tx.versions.recordArrivals([upload])
       await tx.blobs.add('one', [kept])
       await tx.blobs.recordEncodings([encodingsOf('kept', 'encodings')])
     })
-    const unused = await write('durable', {}, (tx) => tx.blobs.postponeDiscarded(objects, 5000))
-    assert.deepEqual(unused, ['unused'])
-    assert.deepEqual(await read.blobs.listDiscarded(4999, 10), [])
-    assert.deepEqual(await read.blobs.listDiscarded(5000, 10), ['unused'])
+    const postponed = await write('durable', {}, (tx) => tx.blobs.postponeDiscarded(objects, 5000))
+    assert.deepEqual(postponed, unused)
+    assert.deepEqual(await read.blobs.listDiscarded(4999, 1000), [])
+    assert.deepEqual((await read.blobs.listDiscarded(5000, 1000)).toSorted(), unused)
   })
 
   promises('a job continues at the place that it has stored', async (open) => {
