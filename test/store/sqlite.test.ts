@@ -201,6 +201,20 @@ test('a process that missed deleted change records is notified that anything may
   assert.deepEqual(changes.slice(2), [undefined])
 })
 
+test('a process that missed one deleted change record is notified that anything may have changed', async () => {
+  await using database = await freshSqlite()
+  const open = () => sqliteStore({ file: database.file, clock: Date.now, pollIntervalMs: 2 ** 30 })
+  await using awake = await open()
+  await using asleep = await open()
+  const changes: unknown[] = []
+  asleep.onChange((slugs) => void changes.push(slugs))
+  for (const name of ['deleted', 'last']) await awake.write('relaxed', {}, (tx) => tx.notifyChanged(name))
+  using other = new DatabaseSync(database.file)
+  other.exec("DELETE FROM changes WHERE name = 'deleted'")
+  await asleep.pollChanges()
+  assert.deepEqual(changes, [undefined])
+})
+
 test('a database locked by another process is UNAVAILABLE, and the service continues', async () => {
   await using database = await freshSqlite()
   await using store = await sqliteStore({
@@ -503,7 +517,8 @@ test('a long write of a turn is committed before others of the turn run', async 
     await tx.sites.insert(siteRow('long'))
     for (const end = performance.now() + 60; performance.now() < end; );
   })
-  assert.equal(await store.write('durable', {}, async () => count()), 1)
+  const others = [1, 2].map(() => store.write('durable', {}, async () => count()))
+  assert.deepEqual(await Promise.all(others), [1, 1])
   await long
 })
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sqliteTables } from '../../server/store/sqlite.ts'
 import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { Transfer } from '../../server/store/transfer.ts'
-import { accountRow, siteRow, versionRow } from './rows.ts'
+import { accountRow, siteRow, storedBlob, versionRow } from './rows.ts'
 import { freshSqlite, openStore } from './test-database.ts'
 
 test('a move that was stopped while it copied rows continues with the rows that the source has now', async () => {
@@ -51,4 +51,21 @@ test('a move that was stopped while it copied rows continues with the rows that 
     accounts: ['ann', 'bob'],
     versions: ['v2'],
   })
+})
+
+test('files that the source has deleted since an earlier run are removed from the target, on every page', async () => {
+  await using source = await freshSqlite()
+  await using target = await freshSqlite()
+  const kept = Array.from({ length: 250 }, (_, number) => storedBlob(`kept ${number}`))
+  const gone = { ...storedBlob('gone'), hash: 'f'.repeat(64) }
+  for (const [{ address }, blobs] of [
+    [source, kept],
+    [target, [...kept, gone]],
+  ] as const) {
+    await using store: Store = await openStore(address)
+    await store.write('durable', {}, (tx) => tx.blobs.add('a-site', blobs))
+  }
+  await using from = await sqliteTables(source.file, { isSource: true })
+  await using to = await sqliteTables(target.file, { isSource: false })
+  assert.deepEqual(await new Transfer(from, to).removeOthers(), [gone.object])
 })
