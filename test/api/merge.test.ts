@@ -46,11 +46,16 @@ describe('merge', () => {
     })
   }
 
-  test('replaces a file whose live name is decomposed, as the same name', async () => {
+  test('replaces and deletes a file whose live name is decomposed, as the same name', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, { ...SITE, 'cafe\u0301.txt': 'old' })
     await api.publish(owner.client, { 'caf\u00e9.txt': 'new' }, { slug, merge: true })
     assert.equal((await livePaths(slug)).length, Object.keys(SITE).length + 1)
     assert.equal((await api.visit(siteUrl, '/caf%C3%A9.txt')).text, 'new')
+    const [deleted, again] = ['cafe\u0301.txt', 'caf\u00e9.txt'] as const
+    const twice = { files: [], merge: true, delete: [deleted, again] }
+    await expectFailure(owner.client.update(slug, twice), 'VALIDATION_ERROR')
+    await api.publish(owner.client, {}, { slug, merge: true, delete: [deleted] })
+    assert.deepEqual(await livePaths(slug), Object.keys(SITE).sort())
   })
 
   const refusals: [name: string, request: Partial<PublishRequest>, fields: string[]][] = [

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { recordFormerFiles } from '../../server/sites/version.ts'
 import { listObjects } from '../blobs/bytes.ts'
+import { versionRow } from '../store/rows.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
-import { toPlainManifest } from './content.ts'
+import { sha256, toPlainManifest } from './content.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -120,6 +122,28 @@ test('former files outlive their versions, within their hour, and count for thei
   assert.deepEqual(await state(), [[404, 404, 200], 5, page + 4 * script])
   few.pass(HOUR_MS)
   assert.deepEqual(await state(), [[404, 404, 200], 4, page + 3 * script])
+})
+
+test('beyond 5,000 former files those that went away first are dropped', async () => {
+  const { slug } = await api.publish(owner.client, { 'index.html': 'x' })
+  const { store } = await api.operator()
+  const goAway = async (prefix: string, count: number) => {
+    const file = { size: 1, contentType: 'text/plain', hash: sha256('x') }
+    const files = Array.from({ length: count }, (_, number) => ({ path: `${prefix}${number}`, ...file }))
+    await store.write('durable', { site: slug }, async (tx) => {
+      await tx.rows.insert('versions', versionRow(`${prefix} of ${slug}`, slug, { files }))
+      const site = (await tx.sites.find(slug))!
+      const next = { files: [], changes: null }
+      const replaced = { replacedId: `${prefix} of ${slug}`, next, previewName: null }
+      await recordFormerFiles(tx, site, replaced, api.clock.now)
+    })
+    api.pass(1000)
+  }
+  await goAway('earlier', 5000)
+  await goAway('later', 10)
+  const [former] = await store.read.versions.listFormer(slug)
+  const later = former!.files.filter(({ path }) => path.startsWith('later'))
+  assert.deepEqual([former!.files.length, later.length], [5000, 10])
 })
 
 test('a former file that returns in an upload without hashes stays stored after its hour', async () => {

@@ -4,7 +4,9 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
 import { example } from '../../protocol/api/examples.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import type { ApiError } from '../../server/lib/errors.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
+import type { Secrets } from '../../server/lib/tokens.ts'
 import { findSecrets } from '../../server/publish/secrets/secret-rules.ts'
 import { type FileToScan, SecretScan } from '../../server/publish/secrets/secret-scan.ts'
 import { PATIENT } from '../support/patient.ts'
@@ -306,6 +308,27 @@ describe('by the setting', () => {
       assert.deepEqual([file, line], ['app.js', 2])
       assert.match(message, /^may be a secret \(GitHub token\); fingerprint [0-9a-f]{20}$/)
     }
+  })
+
+  test('is still accepted after the secret of the server was replaced, while the earlier one is accepted', async () => {
+    const text = makeSecret()
+    const reader = new BlobReader(
+      { bytes: async () => Buffer.from(text), read: async () => undefined },
+      { find: async (hash) => ({ hash, size: text.length, object: '', offset: 0, piecesHash: null }) },
+    )
+    const check = async (secrets: Secrets, allowed: readonly string[]) => {
+      using scan = new SecretScan({
+        ...{ secrets, mode: 'refuse', onFailure: 'refuse', log: silentLog, timeoutMs: PATIENT.secretScan },
+        telemetry: { metrics: new Metrics() },
+      })
+      const file = { path: 'a.txt', size: text.length, contentType: 'text/plain', hash: sha256(text) }
+      return await scan.check([file], { reader, publisher: 'account', allowed: new Set(allowed) })
+    }
+    const [old, current] = ['o'.repeat(32), 'n'.repeat(32)]
+    const refusal = await check(old, []).catch((error: ApiError) => error.details as SecretFinding[])
+    const fingerprints = (refusal as SecretFinding[]).map(({ fingerprint }) => fingerprint)
+    assert.deepEqual((await check([current, old], fingerprints)).allowed, fingerprints)
+    await assert.rejects(check(current, fingerprints), { code: 'SECRET_DETECTED' })
   })
 
   for (const onFailure of ['pass', 'refuse'] as const)

@@ -125,6 +125,7 @@ describe('the list of sites', () => {
     assert.deepEqual(await find('rye'), ['Rye_bread', '100% Rye'])
     assert.deepEqual(await find(' RYE  100% '), ['100% Rye'])
     assert.deepEqual(await find('e_b'), ['Rye_bread'])
+    for (const q of ['b_ck', 'b%k', 'b\\ck']) assert.deepEqual(await find(q), [], q)
     assert.deepEqual(await find('bäckerei'), ['Bäckerei Süd'])
     await client.setMetadata(slugs.Back!, { title: 'Ärzte' })
     for (const q of ['Ärzte', 'ärz']) assert.deepEqual(await find(q), ['Ärzte'])

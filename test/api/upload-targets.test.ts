@@ -62,6 +62,25 @@ test('an upload URL is not valid for a version of another account in any notatio
   }
 })
 
+describe('the manifest of a version that has just been stored', () => {
+  const changes: [what: string, names: readonly string[] | undefined, isKept: boolean][] = [
+    ['another site', ['another'], true],
+    ['its site', ['another', 'a-site'], false],
+    ['any site, as after missed changes,', undefined, false],
+  ]
+  for (const [what, names, isKept] of changes)
+    test(`is ${isKept ? '' : 'not '}kept in memory when ${what} has changed since`, async () => {
+      const { store } = await api.operator()
+      const manifests = new PendingManifestCache({ store })
+      const { generation } = manifests
+      manifests.invalidate(names)
+      const expected = { skipped: new Set<number>(), isNew: true, expiresAt: null, anonymous: undefined }
+      const staged = { slug: 'a-site', versionId: 'finalized since', files: toManifest({ 'a.txt': 'a' }) }
+      manifests.add({ ...staged, ...expected, removal: undefined, changes: undefined }, generation)
+      assert.equal((await manifests.load(staged.versionId, store.read)) !== undefined, isKept)
+    })
+})
+
 describe('an uploaded file', () => {
   const recorderOf = (store: Store, remove: (objects: readonly string[]) => Promise<void>) =>
     new UploadRecorder({
@@ -133,7 +152,8 @@ describe('an uploaded file', () => {
       }
       const [, refusal] = await Promise.allSettled([
         recorder.add(slug, [toRow(1, 'b.txt')]),
-        recorder.add(slug, [{ ...toRow(0, 'a.txt'), ...more }]),
+        // Of a bundle, also beside a right one.
+        recorder.add(slug, [toRow(1, 'b.txt'), { ...toRow(0, 'a.txt'), ...more }]),
       ])
       assert.equal(refusal.status === 'rejected' && refusal.reason.code, 'INVALID_UPLOAD_TOKEN')
       const recorded = await store.read.versions.listArrivals(versionId)
