@@ -89,6 +89,17 @@ describe('what an account holds', () => {
     assert.deepEqual(await holding(owner), [0, 0])
   })
 
+  test('a copy of a site with many files holds nothing more, and its deletion frees nothing', async () => {
+    const owner = await api.account()
+    const files = Array.from({ length: 501 }, (_, number) => [`${number}.txt`, `file ${1000 + number}`])
+    const { slug } = await api.publish(owner.client, Object.fromEntries(files))
+    const [bytes] = await holding(owner)
+    const { slug: copy } = await owner.client.duplicate(slug)
+    assert.deepEqual(await holding(owner), [bytes, 2])
+    await owner.client.delete(copy, { permanent: true })
+    assert.deepEqual(await holding(owner), [bytes, 1])
+  })
+
   test('comments count for the owner of the site, until their review or the site is deleted', async () => {
     const owner = await ownerWith({ bytes: 12 * KB })
     const { slug } = await api.publish(owner.client, page('live'))

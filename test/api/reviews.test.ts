@@ -13,11 +13,12 @@ import {
 import { hashToken } from '../../server/lib/tokens.ts'
 import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
+import { noise } from '../edge/fixture.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 import { type Account, Api, assertWaits, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
-import { mailsTo } from './sign-in-mails.ts'
+import { codeFor, mailsTo } from './sign-in-mails.ts'
 
 const api = await startApi()
 const { store, suspensions } = await api.operator()
@@ -231,12 +232,22 @@ describe('a review', () => {
     assert.equal((await api.visit(frame.url)).status, 200)
     await review.revokeLink(link.id)
     assert.equal((await api.visit(frame.url)).status, 404)
-    const key = await owner.client.createKey({ name: slug, scope: 'publish' })
-    const ofKey = await linked(api.client(key.apiKey).review(slug, 'spring'))
-    const shown = await guestOf(ofKey.reviewToken).review(slug, 'spring').get()
-    assert.equal((await api.visit(shown.frame.url)).status, 200)
-    await owner.client.revokeKey(key.id)
-    assert.equal((await api.visit(shown.frame.url)).status, 404)
+    const { email } = owner
+    const ends: ((key: { id: string; apiKey: string }, name: string) => Promise<unknown>)[] = [
+      ({ id }) => owner.client.revokeKey(id),
+      ({ apiKey }) => api.client(apiKey).endKey(),
+      // Another key gets its name.
+      async (_, name) => api.anonymous.verifyCode(email, await codeFor(api, email), undefined, name),
+    ]
+    for (const [at, end] of ends.entries()) {
+      const name = `${at} ${slug}`
+      const key = await owner.client.createKey({ name, scope: 'publish' })
+      const ofKey = await linked(api.client(key.apiKey).review(slug, 'spring'))
+      const shown = await guestOf(ofKey.reviewToken).review(slug, 'spring').get()
+      assert.equal((await api.visit(shown.frame.url)).status, 200)
+      await end(key, name)
+      assert.equal((await api.visit(shown.frame.url)).status, 404, name)
+    }
   })
 
   for (const [what, end] of [
@@ -482,6 +493,22 @@ describe('what a reviewer writes', () => {
       await expectFailure(guest.createThread(request as never), 'VALIDATION_ERROR')
       assert.deepEqual((await review.get()).threads, [])
     })
+
+  test('gives its owner back the storage of each thread that makes room', async () => {
+    const { slug, review, begin } = await reviewed()
+    await api.publish(owner.client, { 'large.bin': noise(2_000_000) })
+    // Without the first one, there is still no room.
+    for (const characters of [300_000, 1_000_000]) {
+      api.pass(1000)
+      const { id } = await begin()
+      await review.addToThread(id, { status: 'resolved' })
+      await store.write('durable', {}, (tx) => tx.reviews.updateThread(id, { characters }))
+    }
+    const before = (await owner.client.me()).usage.heldBytes
+    const { id } = await begin()
+    const { characters } = (await store.read.reviews.thread({ slug, previewName: 'spring' }, id))!
+    assert.equal((await owner.client.me()).usage.heldBytes, before + characters - 1_300_000)
+  })
 
   test('has limits: of replies, of threads, of links and of an hour', async () => {
     const { slug, versionId, review, begin } = await reviewed()
