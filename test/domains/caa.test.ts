@@ -60,6 +60,21 @@ describe('CAA records with', needsDns, () => {
   })
 })
 
+test('CAA records above a name whose own are not known are no problem', async () => {
+  const [record] = [{ critical: false, tag: 'issue', value: 'other.example' }]
+  const problemWith = (error?: string) =>
+    findCaaProblem(
+      {
+        caa: async (name) =>
+          name === 'c23.test' ? { records: [record] } : { records: [], ...(error && { error }) },
+      },
+      'www.c23.test',
+      POLICY,
+    )
+  assert.match((await problemWith())!, /^c23\.test has the CAA record /)
+  assert.equal(await problemWith('SERVFAIL'), undefined)
+})
+
 describe('a domain whose CAA records forbid its certificate', needsDns, () => {
   let fixture: DomainFixture
   let domains: DomainService

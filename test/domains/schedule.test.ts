@@ -6,7 +6,9 @@ import {
   nextPendingCheck,
   restartedAt,
 } from '../../server/domains/schedule.ts'
+import { nextState } from '../../server/domains/transition.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { domainRow } from '../store/rows.ts'
 
 const SINCE = Date.UTC(2026, 0, 1)
 
@@ -59,4 +61,22 @@ test('an active domain that fails is checked every hour and at the end of its gr
   assert.equal(nextFailingCheck(SINCE, SINCE), SINCE + HOUR_MS)
   assert.equal(nextFailingCheck(SINCE, SINCE + 23.5 * HOUR_MS), SINCE + DAY_MS)
   assert.equal(nextFailingCheck(SINCE, SINCE + DAY_MS - SECOND_MS), SINCE + DAY_MS - SECOND_MS + MINUTE_MS)
+})
+
+test('a second check confirms a domain if it began three seconds after the first one, however long it takes', () => {
+  const proven = domainRow('www.example.test', { provenSince: SINCE })
+  const there = { is: 'there' } as const
+  const result = {
+    pointing: there,
+    text: there,
+    texts: [],
+    found: { pointing: [], texts: [], right: null } as never,
+  }
+  const statusAfter = (began: number, now: number) =>
+    nextState(proven, result, {
+      ...{ began: SINCE + began, now: SINCE + now, slow: false, random: () => 0 },
+      ...{ currentOwner: undefined, reservation: undefined },
+    }).nextStatus
+  assert.equal(statusAfter(3 * SECOND_MS, 3 * SECOND_MS), 'active')
+  assert.equal(statusAfter(3 * SECOND_MS - 1, MINUTE_MS), 'pending')
 })

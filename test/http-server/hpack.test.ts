@@ -145,3 +145,14 @@ test('a response header block does not depend on the dynamic table', () => {
     assert.ok(bytes.includes(Buffer.from('\x1f\x28\x03a=b', 'latin1')), 'cookies are never-indexed literals')
   }
 })
+
+test('a block that changes the table, or its size, is a new version: the same bytes may decode differently then', () => {
+  const decoder = new HpackDecoder()
+  const [path, field, smaller] = ['84', '400a637573746f6d2d6b65790c637573746f6d2d76616c7565', '20']
+  const changes = [path, field, path, smaller, path].map((block) => {
+    const before = decoder.version
+    assert.ok(decoded(decoder, block))
+    return decoder.version !== before
+  })
+  assert.deepEqual(changes, [false, true, false, true, false])
+})

@@ -4,6 +4,7 @@ import { text as readText } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
 import { InternalServer } from '../../server/operations/internal/internal-server.ts'
 import { onDemandTls, ON_DEMAND_TLS_PATH as ROUTE } from '../../server/operations/internal/routes.ts'
 import { tar } from '../archive/tar-file.ts'
@@ -80,6 +81,8 @@ test('a proxy is allowed certificates for served names only', async () => {
   }
   for (const [status, all] of Object.entries(names))
     for (const name of all) assert.equal(await sendAllowedRequest(port, name), Number(status), name)
+  service.clock.now += 2 * DAY_MS
+  assert.equal(await sendAllowedRequest(port, 'www.example.test'), 404, 'its site has expired')
 })
 
 test('the internal port answers only its own routes, with a loopback host name', async () => {

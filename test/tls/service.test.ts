@@ -203,6 +203,16 @@ describe('a service with HTTPS', () => {
     }
     assert.equal((await service.secure(NAME)).body.toString(), 'home')
     assert.equal(await service.namesFor('challenged.test'), UNKNOWN_NAME)
+    service.running.clock.now += 1000
+    const later = { ...proof, token: 'a-later-token', keyAuthorization: 'a-later-token.a-thumbprint' }
+    await service.challenge({ ...later, name: NAME })
+    const hash = createHash('sha256').update(later.keyAuthorization).digest()
+    await waitFor(async () => {
+      const socket = await service.handshake(NAME, CHALLENGE)
+      const { raw } = socket.getPeerCertificate(true)
+      socket.destroy()
+      return raw.includes(hash)
+    })
     service.running.clock.now += 600_000
     assert.equal(await service.namesFor(NAME, CHALLENGE), UNKNOWN_NAME)
   })
