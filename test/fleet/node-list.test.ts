@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Incidents } from '../../server/lib/incidents.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { formatNodes, NodeReporter } from '../../server/operations/fleet/nodes.ts'
 import { openTestStore } from '../support/engines.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -46,6 +46,41 @@ test('a node whose disk is full is not ready while another has room, and is agai
   await waitFor(() => one.reporter.isReplaceable)
   await one.fill(false)
   await waitFor(() => !one.reporter.isReplaceable)
+})
+
+test('a node stays ready until another one has reported that it has room since its own disk became full', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { path } = stack.use(await memoryFolder())
+  let now = DAY_MS
+  const store = stack.use(await openTestStore({ folder: path, clock: () => now }))
+  const report = (id: string) =>
+    store.execute('relaxed', ({ rows }) =>
+      rows.put('nodes', { id, host: id, release: '1', startedAt: now, seenAt: now, numbers: {} }),
+    )
+  await report('other')
+  now += SECOND_MS
+  const metrics = new Metrics()
+  const incidents = new Incidents({ log: silentLog, metrics })
+  incidents.watch('disk-below-reserve', () => ({}))
+  await incidents.check()
+  let reports = 0
+  const execute: typeof store.execute = (...given) => {
+    reports++
+    return store.execute(...given)
+  }
+  const parts = {
+    store: { ...store, execute },
+    metrics,
+    incidents,
+    log: silentLog,
+    host: 'one',
+    release: '1',
+  }
+  const reporter = stack.use(new NodeReporter({ ...parts, intervalMs: 1 }))
+  await waitFor(() => reports >= 2)
+  assert.equal(reporter.isReplaceable, false, 'the disk of the other one may be full as well')
+  await report('other')
+  await waitFor(() => reporter.isReplaceable)
 })
 
 test('after an outage of the database, a node is silent only if it does not report itself again', async () => {

@@ -139,6 +139,8 @@ test('nothing that a client sends begins a line or ends a field', () => {
   const combined = combinedLine(entry)
   const [, address, time] = COMBINED.exec(combined.slice(0, -1)) ?? assert.fail(combined)
   assert.deepEqual([address, time], ['192.0.2.0', '23/Nov/2026:10:55:00 +0000'])
+  // What is left is the escapes of the log: a program that reads it gets the text back.
+  assert.doesNotMatch(combined.replaceAll(/\\x[0-9a-f]{2}/g, ''), /\\/)
   const json = jsonLine(entry)
   assert.equal((JSON.parse(json) as Line).host, hostile)
   for (const line of [combined, json]) {

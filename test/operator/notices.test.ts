@@ -327,7 +327,7 @@ describe('emails about events', () => {
   })
 })
 
-test('an account gets one email when 80 % of its sites are used, one when all are, and one a day when more are refused', async () => {
+test('an account gets one email when 80 % of its sites or of its storage are used, one when all are, and one a day when more are refused', async () => {
   await using api = await Api.start({ PLANS: JSON.stringify({ free: { sites: 5 } }) })
   const { client } = await api.account()
   const subjects = async () => {
@@ -357,6 +357,11 @@ test('an account gets one email when 80 % of its sites are used, one when all ar
   await api.publish(small, { 'index.html': 'the only one' })
   const more = (await subjects()).filter((subject) => subject.includes('%')).sort()
   assert.deepEqual(more, [reached[0], ...reached], 'one email about a site that passes both')
+  const { client: large, ...other } = await api.account()
+  await (await api.operator()).administrators.setPlan(COMMAND_LINE, other.email, { limits: { bytes: 1000 } })
+  await api.publish(large, { 'index.html': 'x'.repeat(850) })
+  const ofStorage = (await subjects()).filter((subject) => subject.includes('storage'))
+  assert.deepEqual(ofStorage, ['80 % of your storage is used'])
 })
 
 test('without a mail server the newest 1,000 emails are kept', async () => {

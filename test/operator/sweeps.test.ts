@@ -377,6 +377,11 @@ test('every stored file is compared with its hash once in the time that the dail
   assert.equal(await runNext(), refused.size + 2, 'they and those that are lost')
   const unreadable = findUnreadable()
   assert.deepEqual([refused.has(unreadable!.object), unreadable!.sites], [true, ['bakery']])
+  await runNext(options)
+  verified.length = 0
+  clock.now += 600_000
+  await verification.run(withDaily({ percent: 0.001 }), { since: 1 })
+  assert.ok(verified.length < 3, 'those that could be read are not read again beside the share')
   verified.length = 0
   refused.clear()
   await assert.rejects(runOnce(verification, refusing), /refused/)

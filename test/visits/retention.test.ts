@@ -7,6 +7,7 @@ import { pruneVisits, truncateVisits } from '../../server/analytics/retention.ts
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { copySqlite } from '../../server/store/sqlite-copy.ts'
+import type { Store } from '../../server/store/store.ts'
 import { siteRow } from '../store/rows.ts'
 import { openTestStore, openTestTables } from '../support/engines.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -70,6 +71,20 @@ test('the salt and the visitors of a day are deleted an hour after it, and the c
   one.clock.now++
   assert.equal(await one.sweep(), 3)
   assert.deepEqual(await one.rows(), { visit_hours: 2, visit_names: 2, visitors: 0, visit_salts: 0 })
+})
+
+test('the salt of a day is deleted before the visitors, whose hashes reveal nothing without it', async () => {
+  await using one = await open()
+  await one.visit('one')
+  one.clock.now = TODAY + DAY_MS + HOUR_MS
+  const write: Store['write'] = async (...given) => {
+    await one.store.write(...given)
+    throw new Error('killed')
+  }
+  const killed = { store: { ...one.store, write }, clock: () => one.clock.now }
+  await assert.rejects(pruneVisits(killed), /killed/)
+  const { visitors, visit_salts: salts } = await one.rows()
+  assert.deepEqual([visitors, salts], [1, 0])
 })
 
 test('a deleted salt is also erased from the database file', async () => {
@@ -147,6 +162,25 @@ for (const [what, days] of [
     const kept = await one.column("SELECT name FROM visit_names WHERE slug = 'one'")
     assert.deepEqual(new Set(kept), new Set(paths.slice(30, 130)))
   })
+
+test('names that were written after the sweep of their day are deleted by the next one', async () => {
+  await using one = await open()
+  const day = one.clock.now
+  one.clock.now += DAY_MS
+  await one.sweep()
+  one.clock.now = day
+  const late = one.visit(
+    'one',
+    'visitor',
+    Array.from({ length: 150 }, (_, number) => `/${number}`),
+  )
+  one.clock.now += DAY_MS
+  await late
+  assert.equal((await one.rows()).visit_names, 150)
+  one.clock.now += DAY_MS
+  await one.sweep()
+  assert.equal((await one.rows()).visit_names, 100)
+})
 
 test('the counts of a deleted site are deleted, and no more are written', async () => {
   await using one = await open()
