@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import fs, { mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { toFiles } from '../api/content.ts'
 import { makeSecret } from '../api/planted-secrets.ts'
 import { getUrl, sendRequest } from '../support/http-client.ts'
+import { listen } from '../support/listen.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { slugOf, useRealService } from './real-cli.ts'
@@ -377,6 +379,27 @@ describe('a folder that is watched', () => {
     await until(/1 file changed/)
     const { stderr } = await end()
     assert.equal(stderr.match(/Error: /g)?.length, 1, stderr)
+  })
+
+  it('waits for an hour at most, however long a server says', async () => {
+    using fixture = start(FILES)
+    const busy = createServer((request, response) => {
+      request.resume()
+      response.writeHead(503, { 'Retry-After': '10000000' }).end()
+    })
+    await using _ = { [Symbol.asyncDispose]: async () => void busy.close().closeAllConnections() }
+    await using proxy = await TcpProxy.open(fixture.service.port)
+    using watched = await watchAs('owner', proxy.port)
+    const { cli, until, end } = watched
+    proxy.upstreamPort = await listen(busy)
+    proxy.cut()
+    cli.write({ 'site/index.html': 'changed' })
+    await until(/Publishing again in 60 min/)
+    proxy.upstreamPort = fixture.service.port
+    proxy.cut()
+    await until(/1 file changed/)
+    assert.equal(Math.max(...cli.pauses), 3_600_000)
+    assert.equal((await end()).code, 0)
   })
 
   type Conflict = [name: string, args: string[], change: Record<string, string | undefined>]

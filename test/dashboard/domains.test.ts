@@ -110,6 +110,27 @@ describe('the domains page', requiresBrowser, () => {
     for (const fact of ['Issued', 'Expires', 'Renews']) await certificate.getByText(fact).waitFor()
   })
 
+  test('is followed again only when the time in Retry-After has passed', async () => {
+    const { page, client, slug } = await createSiteOwner()
+    await client.addDomain('www.busy.test', slug)
+    let requests = 0
+    await page.route('**/events', (route) => {
+      requests++
+      const error = { error: 'Too many streams', code: 'UNAVAILABLE', status: 503 }
+      return route.fulfill({ status: 503, headers: { 'retry-after': '600' }, json: error })
+    })
+    await page.clock.install()
+    const refused = page.waitForResponse(/\/events$/)
+    await open(page, '/domains?domain=www.busy.test')
+    await refused
+    await page.getByRole('alert').waitFor()
+    await page.clock.runFor(9 * MINUTE_MS)
+    assert.equal(requests, 1)
+    const next = page.waitForRequest(/\/events$/)
+    await page.clock.runFor(2 * MINUTE_MS)
+    await next
+  })
+
   test('offers the root domain, which then redirects, and removes domains after an explanation, also when another tab did', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const { page, owner, client, slug } = await createSiteOwner({ permissions })

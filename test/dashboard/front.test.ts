@@ -225,7 +225,10 @@ describe('the front page', requiresBrowser, () => {
       'null',
       '[1, "two", [], {}, null]',
       JSON.stringify([{ ...site, siteUrl: 'https://', claimUrl: 'http://[' }]),
-      JSON.stringify([{ ...site, siteUrl: 'javascript:1', claimUrl: 'javascript:1' }]),
+      JSON.stringify([
+        { ...site, siteUrl: 'javascript:1', claimUrl: 'https://a.test/' },
+        { ...site, siteUrl: 'https://a.test/', claimUrl: 'javascript:1' },
+      ]),
     ]) {
       await page.evaluate((text) => {
         localStorage.setItem('slipway.anonymous-sites', text)
