@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -244,6 +244,27 @@ test('the script for a clone runs commands with the settings of the service', as
   })
   assert.match(stdout, /^SLIPWAY_VERSIONS_KEPT +10 +100 /m)
   assert.match(stdout, /^SLIPWAY_DATA +\S+ +\/var\/lib\/slipway /m)
+})
+
+test('the scripts refuse a user who cannot read the settings, with which commands would use the defaults', async () => {
+  await using folder = await memoryFolder()
+  const root = join(import.meta.dirname, '..', '..')
+  const file = join(folder.path, 'slipway.env')
+  await writeFile(file, 'SLIPWAY_VERSIONS_KEPT=100\n', { mode: 0 })
+  await chmod(folder.path, 0o755)
+  for (const name of ['deploy/slipway-server', 'deploy/debian/slipway-server']) {
+    const script = (await readFile(join(root, name), 'utf8')).replace(
+      /\/etc\/slipway(\/slipway)?\.env/g,
+      file,
+    )
+    const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', script, 'slipway-server', 'settings'], {
+      encoding: 'utf8',
+      // Root could read it.
+      ...(process.getuid!() === 0 && { uid: 65_534 }),
+    })
+    assert.deepEqual([status, stdout], [1, ''], name)
+    assert.match(stderr, /^slipway-server: This user cannot read \S+ Run the command as root: sudo/)
+  }
 })
 
 test('the settings of the container, which include secrets, are neither committed nor copied into the image', async () => {
