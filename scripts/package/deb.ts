@@ -18,8 +18,6 @@ interface DebOptions {
 
 const PROGRAM_FOLDER = 'usr/lib/slipway'
 
-const SETTINGS_FILE = 'etc/slipway/slipway.env'
-
 /** Builds the package with dpkg-deb. gzip compresses to the same bytes whatever the number of threads. */
 export function buildDeb({ program, sbom, release, workFolder, output }: DebOptions): void {
   const files: PackageFile[] = [
@@ -29,7 +27,6 @@ export function buildDeb({ program, sbom, release, workFolder, output }: DebOpti
   const kilobytes = Math.ceil(program.reduce((sum, file) => sum + countBytes(file), 0) / 1024)
   const control = [
     { path: 'DEBIAN/control', from: { content: createControl(release, kilobytes) } },
-    { path: 'DEBIAN/conffiles', from: { content: `/${SETTINGS_FILE}\n` } },
     ...['preinst', 'postinst', 'prerm', 'postrm'].map((name) => ({
       path: `DEBIAN/${name}`,
       from: `deploy/debian/${name}`,
@@ -52,7 +49,7 @@ function listDebianFiles(sbom: string): PackageFile[] {
     { path: 'usr/lib/systemd/system/slipway.service', from: { content: createUnit() } },
     { path: 'usr/lib/systemd/system/slipway-backup.service', from: from('slipway-backup.service') },
     { path: 'usr/lib/systemd/system/slipway-backup.timer', from: from('slipway-backup.timer') },
-    { path: SETTINGS_FILE, from: { content: createSettingsFile() }, mode: 0o640 },
+    { path: `${PROGRAM_FOLDER}/slipway.env`, from: { content: createSettingsFile() } },
     { path: 'usr/share/doc/slipway/copyright', from: 'LICENSE' },
     { path: 'usr/share/doc/slipway/sbom.cdx.json', from: { content: sbom } },
     ...listFolder('docs', (path) => path.endsWith('.md')).map(({ path, from }) => ({

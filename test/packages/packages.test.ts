@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { buildPackages, type Packages } from '../../scripts/package/build-packages.ts'
@@ -98,8 +98,7 @@ describe('the packages', requires('dpkg'), () => {
       /\/(?:test|bench)\/|\.test\.ts$|\/node_modules\/(?:vite|typescript|playwright-core)\/|\.d\.ts$/
     const found = [...paths].filter((path) => unwanted.test(path))
     assert.deepEqual(found, [])
-    const settings = entries.find(({ path }) => path === './etc/slipway/slipway.env')
-    assert.equal(settings?.mode, '-rw-r-----', 'settings may have passwords')
+    assert.ok(![...paths].some((path) => path.startsWith('./etc/')), 'an upgrade asks about no file of dpkg')
   })
 
   test('have a unit with the command of the package and the limits of the unit in deploy/', async () => {
@@ -122,7 +121,7 @@ describe('the packages', requires('dpkg'), () => {
       'systemd restarts it however often it fails',
     )
     assert.match(unit, /^OOMPolicy=continue$/m, 'one process that the kernel ends does not stop the others')
-    const file = fetch('etc/slipway/slipway.env')
+    const file = fetch('usr/lib/slipway/slipway.env')
     const names = [...file.matchAll(/^#(SLIPWAY_\w+)=/gm)].map(([, name]) => name)
     assert.deepEqual(names, pluck(describeSettings(), 'name'))
     const uncommented = file.replace(/^#(SLIPWAY_\w+=)/gm, '$1')
@@ -176,24 +175,72 @@ describe('the packages', requires('dpkg'), () => {
     assert.equal(node.cpe, `cpe:2.3:a:nodejs:node.js:${node.version}:*:*:*:*:*:*:*`)
   })
 
-  test('are configured although the administrator has deleted the settings', async () => {
-    const programs = join(folder, 'programs')
-    await mkdir(programs)
-    // Those that would change this machine; `chown` fails as it does without the file.
-    const stubs = { getent: 'exit 0', install: 'exit 0', systemctl: 'exit 0', rm: 'exit 0', chown: 'exit 1' }
-    for (const [name, script] of Object.entries(stubs))
-      await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-    const script = (
-      await readFile(join(import.meta.dirname, '../../deploy/debian/postinst'), 'utf8')
-    ).replaceAll('/etc/slipway', folder)
-    execFileSync('/bin/sh', ['-c', script, 'postinst', 'configure', '0.1.0'], { env: { PATH: programs } })
-    await writeFile(join(folder, 'slipway.env'), '')
-    assert.throws(() =>
-      execFileSync('/bin/sh', ['-c', script, 'postinst', 'configure', '0.1.0'], {
-        env: { PATH: programs },
-        stdio: 'ignore',
-      }),
-    )
+  describe('the scripts of the package', () => {
+    /** Runs a script with programs in place of those that would change this machine. */
+    async function openSystem(stubs: Record<string, string>) {
+      const system = await memoryFolder()
+      const programs = join(system.path, 'programs')
+      for (const name of ['programs', 'run/systemd/system', 'template', 'var'])
+        await mkdir(join(system.path, name), { recursive: true })
+      await writeFile(join(system.path, 'template/slipway.env'), '#SLIPWAY_PORT=8080\n')
+      for (const [name, script] of Object.entries({ chown: 'exit 0', systemctl: 'exit 0', ...stubs }))
+        await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+      const run = async (name: string, ...args: string[]) => {
+        const script = (await readFile(join(import.meta.dirname, '../../deploy/debian', name), 'utf8'))
+          .replaceAll('/usr/lib/slipway/', `${system.path}/template/`)
+          .replaceAll('/etc/', `${system.path}/etc/`)
+          .replaceAll('/run/', `${system.path}/run/`)
+          .replaceAll('/var/', `${system.path}/var/`)
+          .replaceAll('-o slipway -g slipway', '')
+        const env = { PATH: `${programs}:${process.env.PATH}` }
+        const { status, stderr } = spawnSync('/bin/sh', ['-c', script, name, ...args], {
+          encoding: 'utf8',
+          env,
+        })
+        return { status, stderr }
+      }
+      const settings = join(system.path, 'etc/slipway/slipway.env')
+      return Object.assign(system, { run, settings })
+    }
+    const users = { getent: 'exit 0' }
+    const ok = { status: 0, stderr: '' }
+
+    test('create the settings, for root and the service only, once: an upgrade changes and asks nothing', async () => {
+      await using system = await openSystem(users)
+      assert.deepEqual(await system.run('postinst', 'configure', ''), ok)
+      assert.equal(await readFile(system.settings, 'utf8'), '#SLIPWAY_PORT=8080\n')
+      assert.equal((await stat(system.settings)).mode & 0o777, 0o640, 'settings may have passwords')
+      await writeFile(system.settings, 'SLIPWAY_PORT=80\n')
+      await writeFile(join(system.path, 'template/slipway.env'), '#SLIPWAY_PORT=8081\n')
+      for (const earlier of ['0.1.0', ''])
+        assert.deepEqual(await system.run('postinst', 'configure', earlier), ok)
+      assert.equal(await readFile(system.settings, 'utf8'), 'SLIPWAY_PORT=80\n')
+    })
+
+    test('configure the package although the administrator has deleted the settings, or masked the unit', async () => {
+      await using system = await openSystem({ ...users, chown: 'exit 1', systemctl: '[ "$1" != enable ]' })
+      assert.deepEqual(await system.run('postinst', 'configure', '0.1.0'), ok)
+      await assert.rejects(stat(system.settings), { code: 'ENOENT' })
+      await using masked = await openSystem({ ...users, systemctl: '[ "$1" != enable ]' })
+      assert.deepEqual(await masked.run('postinst', 'configure', ''), ok)
+    })
+
+    test('fail when the service could not read the settings', async () => {
+      await using system = await openSystem({ ...users, chown: 'exit 1' })
+      assert.equal((await system.run('postinst', 'configure', '')).status, 1)
+    })
+
+    test('create the user in the group that an earlier purge left, because others are in it', async () => {
+      const useradd = 'case "$*" in *"--user-group"*) exit 9 ;; esac'
+      await using system = await openSystem({ getent: '[ "$1" = group ]', groupadd: 'exit 9', useradd })
+      assert.deepEqual(await system.run('postinst', 'configure', ''), ok)
+    })
+
+    test('purge the package although a folder is a mount point, or a process of its user runs', async () => {
+      const rm = '[ "$1" != -rf ] || { echo busy >&2; exit 1; }'
+      await using system = await openSystem({ ...users, rm, userdel: 'exit 8' })
+      assert.deepEqual(await system.run('postrm', 'purge'), { status: 0, stderr: 'busy\n' })
+    })
   })
 
   test('stop the service before files of another release replace its own, and start what they stopped', async () => {
