@@ -33,6 +33,16 @@ export function listProgram(modules: readonly Module[]): PackageFile[] {
   ]
 }
 
+/**
+ * The guides, and what they refer to: units, alerts, configurations of proxies, hooks, templates of CI. Of what git knows
+ * only, because `deploy/.env` has secrets.
+ */
+export function listGuides(): PackageFile[] {
+  return listTracked('docs', 'deploy', 'action')
+    .filter((path) => !path.startsWith('docs/') || path.endsWith('.md'))
+    .map((path) => ({ path, from: path }))
+}
+
 function isNeeded(path: string): boolean {
   const inModule = path.slice(path.lastIndexOf('node_modules/'))
   return !DEVELOPMENT_FILES.test(inModule) && !DEVELOPMENT_FOLDERS.test(inModule)

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../root.mjs'
-import { listFolder, type PackageFile, writeFiles } from './package-file.ts'
+import { listGuides } from './contents.ts'
+import { type PackageFile, writeFiles } from './package-file.ts'
 import type { Release } from './release.ts'
 import { createSettingsFile } from './settings-file.ts'
 
@@ -52,10 +53,7 @@ function listDebianFiles(sbom: string): PackageFile[] {
     { path: `${PROGRAM_FOLDER}/slipway.env`, from: { content: createSettingsFile() } },
     { path: 'usr/share/doc/slipway/copyright', from: 'LICENSE' },
     { path: 'usr/share/doc/slipway/sbom.cdx.json', from: { content: sbom } },
-    ...listFolder('docs', (path) => path.endsWith('.md')).map(({ path, from }) => ({
-      path: path.replace('docs', 'usr/share/doc/slipway'),
-      from,
-    })),
+    ...listGuides().map(({ path, from }) => ({ path: `usr/share/doc/slipway/${path}`, from })),
   ]
 }
 
@@ -63,7 +61,7 @@ function listDebianFiles(sbom: string): PackageFile[] {
 function createUnit(): string {
   return readFileSync(join(root, 'deploy/slipway.service'), 'utf8')
     .replace(/^ExecStart=.*$/m, 'ExecStart=/usr/bin/slipway-server')
-    .replace(/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/slipway/run.md')
+    .replace(/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/slipway/docs/run.md')
     .replace(/^(?:Environment=SLIPWAY_DATA|EnvironmentFile)=.*\n/gm, '')
 }
 

@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { listGuides } from './contents.ts'
 import { type PackageFile, writeFiles } from './package-file.ts'
 import type { Release } from './release.ts'
 
@@ -30,6 +31,7 @@ export async function buildTarball(options: TarballOptions): Promise<void> {
   const name = `slipway-${release.version}-linux-x64`
   const files: PackageFile[] = [
     ...program,
+    ...listGuides(),
     { path: 'slipway', from: { content: START('server/bin/slipway-server.js') }, mode: 0o755 },
     { path: 'slipway-client', from: { content: START('client/bin/slipway.js') }, mode: 0o755 },
     { path: 'sbom.cdx.json', from: { content: sbom } },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { buildPackages, type Packages } from '../../scripts/package/build-packages.ts'
 import { listModules } from '../../scripts/package/modules.ts'
@@ -91,7 +92,6 @@ describe('the packages', requires('dpkg'), () => {
       'usr/lib/slipway/client/dist/package.tar',
       'usr/lib/slipway/node_modules/fastify/package.json',
       'usr/lib/slipway/node_modules/kysely/LICENSE',
-      'usr/share/doc/slipway/backup.md',
     ])
       assert.ok(paths.has(`./${path}`), path)
     const unwanted =
@@ -99,6 +99,31 @@ describe('the packages', requires('dpkg'), () => {
     const found = [...paths].filter((path) => unwanted.test(path))
     assert.deepEqual(found, [])
     assert.ok(![...paths].some((path) => path.startsWith('./etc/')), 'an upgrade asks about no file of dpkg')
+  })
+
+  test('have the guides with the files that they refer to, and no secrets of a clone', () => {
+    for (const [folder, listing] of [
+      ['./usr/share/doc/slipway', runProgram('dpkg-deb', '--contents', packages.deb)],
+      [
+        basename(packages.tarball, '.tar.gz'),
+        runProgram('tar', '--list', '--verbose', '--file', packages.tarball),
+      ],
+    ] as const) {
+      const paths = new Set(parseListing(listing).map(({ path }) => path))
+      const guides = [...paths].filter((path) => path.startsWith(`${folder}/`) && path.endsWith('.md'))
+      assert.ok(guides.length > 70, `${guides.length}`)
+      for (const guide of guides) {
+        const source = guide.slice(folder.length + 1)
+        if (!/^docs\/[a-z-]+\.md$|^deploy\//.test(source)) continue
+        for (const [, link = ''] of readFileSync(source, 'utf8').matchAll(/\]\((?!https?:|\/)([\w@./-]+)/g))
+          if (!/\.(?:png|svg)$/.test(link))
+            assert.ok(
+              paths.has(join(folder, dirname(source), link).replace(/^usr/, './usr')),
+              `${guide}: ${link}`,
+            )
+      }
+      assert.ok(!paths.has(`${folder}/deploy/.env`))
+    }
   })
 
   test('have a unit with the command of the package and the limits of the unit in deploy/', async () => {
