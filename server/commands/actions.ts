@@ -107,6 +107,6 @@ function parse(command: string, args: readonly string[]): { values: Options; pos
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {
-    throw new UsageError(`${command}: ${(error as Error).message}`)
+    throw new UsageError(`${command}: ${(error as Error).message.split('. ')[0]}.`)
   }
 }

@@ -48,6 +48,8 @@ export async function runCommand(
     const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
     if (load === undefined) throw unknownCommand(name)
     const command = await load()
+    if (args.includes('--help') || args.includes('-h'))
+      return report(wrapText(describeUsage(command.usage).join('\n'), environment.columns).join('\n'))
     if (command.run.length < 2 && args.length > 0)
       throw new UsageError(`${name} takes no arguments: ${args.join(' ')}`)
     return await command.run(context, args)
@@ -75,7 +77,7 @@ async function describeAll({ columns }: CommandEnvironment): Promise<string> {
   const lines = [
     ...['slipway-server: run the Slipway service', ''],
     ...commands.flatMap(({ usage }) => describeUsage(usage)),
-    ...describeUsage([['help | version', 'also --help, -h, --version']]),
+    ...describeUsage([['help | version', 'also --help, -h, --version; of one command: COMMAND --help']]),
   ]
   return wrapText(lines.join('\n'), columns).join('\n')
 }

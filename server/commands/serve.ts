@@ -7,7 +7,7 @@ import type { Config } from '../config/settings.ts'
 import type { Log } from '../lib/log.ts'
 import { trimHeap } from '../lib/trim-heap.ts'
 import { formatCode, type ShowCode } from '../mail/mail.ts'
-import type { Command, CommandContext } from './command.ts'
+import { type Command, type CommandContext, UsageError } from './command.ts'
 
 type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>
 
@@ -25,7 +25,9 @@ export const serve: Command = {
 /** A process under the supervisor, which passes the boot ID and the ports. */
 export const worker: Command = {
   usage: [],
-  run(context, [bootId, ports = '{}']) {
+  async run(context, [bootId, ports = '{}']) {
+    if (!cluster.isWorker)
+      throw new UsageError('Unknown command: worker. To run several, set SLIPWAY_WORKERS.')
     return startAndServe(context.withPorts(JSON.parse(ports) as Ports), bootId)
   },
 }

@@ -79,7 +79,7 @@ async function backUpInto(
   const { pruneAfter } = await import('./backup/prune.ts')
   const { copySqlite } = await import('../store/sqlite-copy.ts')
   const { Snapshot } = await import('../store/transfer.ts')
-  const target = await openBackupTarget(to)
+  const target = await openBackupTarget(to, 'create it once, on the disk that it belongs to')
   await using stack = new AsyncDisposableStack()
   const { store, folder, secret } = database
   const service = await identify(store)
@@ -181,13 +181,16 @@ function assertBackedUpHere(config: Config, target: string): void {
 }
 
 /** A folder, or a bucket as in SLIPWAY_BLOBS_URL. */
-export async function openBackupTarget(target: string): Promise<BackupTarget> {
+export async function openBackupTarget(
+  target: string,
+  advice = 'check its path, and that its disk is mounted',
+): Promise<BackupTarget> {
   if (isBucketUrl(target)) {
     const { S3Target } = await import('./backup/s3-target.ts')
     return new S3Target(parseBucketUrl(readValue('TARGET', bucketUrl(''), target)))
   }
   const { FolderTarget } = await import('./backup/folder-target.ts')
-  return FolderTarget.open(resolve(target))
+  return FolderTarget.open(resolve(target), advice)
 }
 
 function isBucketUrl(target: string): boolean {

@@ -32,7 +32,14 @@ describe('slipway-server backup', () => {
       [[folder.path, '--keep', '0'], {}, 2, /--keep needs a number of backups/],
       [[folder.path, '--fast'], {}, 2, /backup: Unknown option '--fast'/],
       [[join(data, 'copy')], {}, 1, /is in the data folder/],
-      [[join(folder.path, 'absent')], {}, 1, /absent is not a folder/],
+      [[join(folder.path, 'absent')], {}, 1, /absent is not a folder: create it once, on the disk/],
+      [
+        ['list', join(folder.path, 'absent')],
+        {},
+        1,
+        /absent is not a folder: check its path, and that its disk/,
+      ],
+      [['verify', join(folder.path, 'absent')], {}, 1, /absent is not a folder: check its path/],
       [
         [folder.path],
         { ...postgres, SMTP_URL: 'smtp://127.0.0.1:1' },

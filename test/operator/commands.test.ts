@@ -43,6 +43,7 @@ test('invalid arguments print the usage of their command, if there is one, and e
   for (const [args, sentence] of [
     [['acount'], /^Unknown command: acount\. Did you mean slipway-server account\?\n/],
     [['unknown'], /^Unknown command: unknown\.\n/],
+    [['worker', '1'], /^Unknown command: worker\. To run several, set SLIPWAY_WORKERS\.\n/],
     [['sweep', 'everything'], /Unknown sweep: everything\. Use one of .*blobs/],
     [['serve', 'now'], /serve takes no arguments: now/],
     [['sweep'], /^sweep needs the name of a sweep or all\./],
@@ -53,7 +54,7 @@ test('invalid arguments print the usage of their command, if there is one, and e
     [['account', 'suspend', 'a@b.test'], /^account suspend needs --reason TEXT\./],
     [['site', 'suspend', '--reason', 'x'], /^site suspend needs the name of a site\./],
     [['site', 'show', 'a', '--force'], /^site show does not take --force\./],
-    [['site', 'show', 'a', '--what'], /^site show: Unknown option '--what'/],
+    [['site', 'show', 'a', '--what'], /^site show: Unknown option '--what'\.\n/],
     [['domain'], /^domain needs a command: release\./],
     [['block', 'network'], /^block network needs a command: add, remove or list\./],
     [
@@ -81,6 +82,22 @@ test('invalid arguments print the usage of their command, if there is one, and e
       [!/^Unknown command/.test(stderr), false],
     )
   }
+})
+
+test('every command prints its lines of the help with --help and -h, and does nothing', async () => {
+  const { lines } = await run(['help'])
+  const names = new Set(lines.flatMap((line) => /^ {2}slipway-server ([a-z]+)/.exec(line)?.slice(1) ?? []))
+  names.delete('help')
+  assert.ok(names.size > 14, `${names.size}`)
+  for (const name of [...names, 'serve'])
+    for (const args of [
+      [name, '--help'],
+      [name, 'x', '-h'],
+    ]) {
+      const { code, lines: own, stderr } = await run(args, { DATA: '/nonexistent-data' })
+      assert.deepEqual([code, stderr], [0, ''], name)
+      assert.ok(own.length > 0 && own.every((line) => lines.includes(line)), name)
+    }
 })
 
 /** A line of arguments of each command in the help, without optional ones. */

@@ -32,11 +32,10 @@ export class FolderTarget extends Component<{ folder: string }> implements Backu
   /** Since a file was read to its end. */
   #unreadable = 0
 
-  /** The folder must exist: the mount point of an absent disk has none. */
-  static async open(folder: string): Promise<FolderTarget> {
+  /** The folder must exist: the mount point of an absent disk has none. `advice` is for its absence. */
+  static async open(folder: string, advice: string): Promise<FolderTarget> {
     const found = await stat(folder).catch(() => undefined)
-    if (!found?.isDirectory())
-      throw new BackupTargetError(`${folder} is not a folder: create it once, on the disk that it belongs to`)
+    if (!found?.isDirectory()) throw new BackupTargetError(`${folder} is not a folder: ${advice}`)
     return new FolderTarget({ folder })
   }
 
