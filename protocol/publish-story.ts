@@ -49,10 +49,10 @@ export function describeWarning({ file, line, message }: PublishWarning): string
   return `${line === undefined ? file : `${file}:${line}`}: ${message}`
 }
 
-/** "Skipped 2 files: .env (secret), .git/ (version control)", with the first paths; undefined when there are none. */
-export function describeSkipped(excluded: readonly Exclusion[]): string | undefined {
+/** "Skipped 2 files: .env (secret), .git/ (version control)", with the first paths or all of them; undefined when there are none. */
+export function describeSkipped(excluded: readonly Exclusion[], all = false): string | undefined {
   if (excluded.length === 0) return undefined
-  return `Skipped ${pluralize(excluded.length, 'file')}: ${listPaths(excluded.map(describeExclusion), false)}`
+  return `Skipped ${pluralize(excluded.length, 'file')}: ${listPaths(excluded.map(describeExclusion), all)}`
 }
 
 /** ".env (secret)" */

@@ -12,6 +12,8 @@ export interface LastRequest {
   hasKey: boolean
   /** The command that signs in there. */
   login: string
+  /** That the request was about. */
+  site?: string | undefined
 }
 
 /** An error as the program reports it. */
@@ -33,8 +35,26 @@ export function toErrorJson({ message, code, status, hints, details }: ErrorRepo
   return { error: message, code, status, hint: hints.join('\n'), details }
 }
 
-/** Describes an error, with its next steps and the exit code of the program. */
+/**
+ * Describes an error, with its next steps and the exit code of the program. It names the site that was not found, about
+ * which the server says the same whatever the site.
+ */
 export function describeError(error: unknown, work: CommandContext, caller?: LastRequest): ErrorReport {
+  const report = describe(error, work, caller)
+  const { site } = caller ?? {}
+  return site === undefined || !MISSING_SITE.test(report.message)
+    ? report
+    : { ...report, message: report.message.replace(MISSING_SITE, `Site ${site} not found`) }
+}
+
+const MISSING_SITE = /^Site not found/
+
+/** Whether the error is that the site of a request does not exist, or belongs to another account. */
+export function isMissingSite(error: SlipwayError): boolean {
+  return error.code === 'NOT_FOUND' && MISSING_SITE.test(error.message)
+}
+
+function describe(error: unknown, work: CommandContext, caller: LastRequest | undefined): ErrorReport {
   if (work.signal.aborted && !(error instanceof InterruptedError)) {
     return describeCliError(new InterruptedError('Interrupted'))
   }
@@ -168,9 +188,7 @@ function suggestNextSteps(
     case 'RATE_LIMITED':
       return rateLimit(error, work.retryPolicy.now(), caller?.hasKey === true ? undefined : login)
     case 'NOT_FOUND':
-      return isInTrash(error)
-        ? [`See the trash: ${program} trash. Restore the site: ${program} undelete NAME`]
-        : [`List what exists: ${program} sites, ${program} versions, ${program} previews, ${program} domains`]
+      return suggestExisting(error, program)
     case 'SITE_EXPIRED':
       return [`Publish a folder as a new site: ${program} publish ./folder --new`]
     case 'UPLOAD_EXPIRED':
@@ -202,6 +220,12 @@ function suggestNextSteps(
     default:
       return suggestForRefusal(error, program, caller?.hasKey === true ? undefined : login)
   }
+}
+
+function suggestExisting(error: SlipwayError, program: string): string[] {
+  if (isInTrash(error)) return [`See the trash: ${program} trash. Restore the site: ${program} undelete NAME`]
+  if (isMissingSite(error)) return [`List your sites: ${program} sites`]
+  return [`List what exists: ${program} sites, ${program} versions, ${program} previews, ${program} domains`]
 }
 
 /** Whether the error is that of a site which can be restored. */

@@ -4,6 +4,7 @@ import { accountClient, rememberSite, resolveServer } from './account.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { ACCOUNT_OPTIONS, type Command, type CommandContext, printResult } from './command.ts'
 import { assertFolder } from './publish-folder.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { choose } from './terminal/choose.ts'
 
 /** Maximum number of sites to choose from. */
@@ -21,7 +22,7 @@ omit the site to choose from a list. The connection is stored in .slipway/.`,
   async run(work, options, [named, operand = '.']) {
     const { terminal, settings, cwd } = work
     const folder = resolve(cwd, operand)
-    assertFolder(work, folder, operand)
+    assertFolder(work, folder, operand, `link ${named === undefined ? 'SLUG' : quoteArgument(named)}`)
     const server = resolveServer(work, { ...options, site: named })
     const slipway = accountClient(work, options, server)
     const { slug, siteUrl, currentVersionId } = await slipway.details(

@@ -3,6 +3,7 @@ import { nodeTransport } from '../sdk/node-transport.ts'
 import { proxyFromEnvironment } from '../sdk/proxy.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../sdk/retry.ts'
 import { Slipway } from '../sdk/slipway.ts'
+import type { Transport } from '../sdk/transport.ts'
 import { loginCommand } from './account.ts'
 import { ReceivedBanners } from './banner.ts'
 import { UsageError } from './cli-error.ts'
@@ -72,7 +73,7 @@ export async function main(invocation: Invocation): Promise<number> {
         baseUrl,
         key,
         client,
-        send: budget.watch(banners.watch(baseUrl, transport.send)),
+        send: watchSite(caller, budget.watch(banners.watch(baseUrl, transport.send))),
         signal: invocation.signal,
         retryPolicy,
       })
@@ -94,6 +95,14 @@ export async function main(invocation: Invocation): Promise<number> {
     budget.print(terminal, retryPolicy.now())
     terminal.close()
     transport.close()
+  }
+}
+
+/** Stores the site of each request, which errors name. */
+function watchSite(caller: LastRequest, send: Transport): Transport {
+  return (request) => {
+    caller.site = /\/api\/v1\/publish\/([a-z0-9-]+)/.exec(request.url)?.[1]
+    return send(request)
   }
 }
 
@@ -122,7 +131,7 @@ async function run(work: CommandContext, args: string[]): Promise<void> {
   }
   const command = await findCommand(name, program)
   const { options, operands, run: runCommand } = parseCommandLine(command, rest, { program, cwd: work.cwd })
-  if (options.help === true) return run(work, ['help', command.name])
+  if (options.help === true) return run(work, ['help', command.name, ...(options.json ? ['--json'] : [])])
   await runCommand(work, { ...siteOption(work, command, options), ...options }, operands)
 }
 

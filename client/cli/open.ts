@@ -11,22 +11,21 @@ export const open: Command = {
   options: SITE_OPTIONS,
   async run(work, options) {
     const site = await chooseSite(work, options)
-    const { slug } = site
-    const siteUrl = await fetchSiteUrl(work, options, site)
+    const { slug, siteUrl } = await fetchSite(work, options, site)
     const opened = await browse(siteUrl, work)
     printResult(work, options, { slug, siteUrl, opened }, () => work.terminal.print(siteUrl))
   },
 }
 
-/** The URL of a site as its server states it. */
-async function fetchSiteUrl(
+/** The name and the URL of a site as its server states them: it may have been renamed. */
+async function fetchSite(
   work: CommandContext,
   options: OptionValues,
   { server, slug, remembered }: ChosenSite,
-): Promise<string> {
+): Promise<{ slug: string; siteUrl: string }> {
   if (remembered?.claimToken !== undefined) {
     const offer = await work.connect(server, undefined).claimPreview(slug, remembered.claimToken)
-    if (!offer.claimed) return offer.siteUrl
+    if (!offer.claimed) return offer
   }
-  return (await accountClient(work, options, server).details(slug)).siteUrl
+  return accountClient(work, options, server).details(slug)
 }

@@ -3,7 +3,7 @@ import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { UnknownNameError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, type Run, SITE_OPTIONS } from './command.ts'
-import { isInTrash } from './format-error.ts'
+import { isInTrash, isMissingSite } from './format-error.ts'
 import { formatTable } from './terminal/table.ts'
 import { formatLocalDate } from './terminal/time.ts'
 
@@ -49,7 +49,8 @@ async function remove(...[work, options, [typed]]: Parameters<Run>): Promise<voi
   const { terminal } = work
   const { slug, slipway } = await openSite(work, options)
   const removed = await slipway.removeCollaborator(slug, email).catch((error: unknown) => {
-    throw isSlipwayError(error, 'NOT_FOUND') && !isInTrash(error) ? unknownAddress(work, error) : error
+    const isOther = isSlipwayError(error, 'NOT_FOUND') && !isInTrash(error) && !isMissingSite(error)
+    throw isOther ? unknownAddress(work, error) : error
   })
   printResult(work, options, removed, () =>
     terminal.printDone(`${removed.email} no longer has access to ${slug}`),

@@ -4,7 +4,7 @@ import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, type Run, SITE_OPTIONS } from './command.ts'
-import { isInTrash } from './format-error.ts'
+import { isInTrash, isMissingSite } from './format-error.ts'
 import { choose } from './terminal/choose.ts'
 import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
@@ -70,7 +70,7 @@ export async function resolvePreview(
 
 /** Says which previews there are, instead of that something was not found. */
 export function toUnknownPreview({ settings }: CommandContext, error: unknown): unknown {
-  if (!isSlipwayError(error, 'NOT_FOUND') || isInTrash(error)) return error
+  if (!isSlipwayError(error, 'NOT_FOUND') || isInTrash(error) || isMissingSite(error)) return error
   return new UnknownNameError(error.message, `List the previews: ${settings.program} previews`)
 }
 

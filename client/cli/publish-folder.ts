@@ -131,28 +131,29 @@ export function assertNoLinkOutside(
   )
 }
 
-/** Throws an error for a folder that does not exist, is private, or holds more than one site. */
+/** Throws an error for a folder that does not exist, is private, or holds more than one site. `command` takes a folder. */
 export function assertFolder(
   { settings, cwd }: Pick<CommandContext, 'cwd' | 'settings'>,
   folder: string,
   operand: string,
+  command = 'publish',
 ): void {
   if (!existsSync(folder)) {
     throw new UsageError(
       `Folder not found: ${operand}`,
-      `To publish the current folder: ${settings.program} publish .`,
+      `To ${command.split(' ')[0]} the current folder: ${settings.program} ${command} .`,
     )
   }
   const target = realpathSync.native(folder)
   const hasHome = folder === resolve(settings.home) || isWithin(settings.home, target)
   if (hasHome || target === parse(target).root || isPrivateFolder(folder, { top: cwd }))
-    throw refusedFolder(settings.program, folder)
+    throw refusedFolder(settings.program, folder, command)
 }
 
-export function refusedFolder(program: string, folder: string): RefusedError {
+export function refusedFolder(program: string, folder: string, command = 'publish'): RefusedError {
   return new RefusedError(
-    `Refusing to publish ${folder}: it has your home folder, or belongs to a repository, to stored keys or to the system`,
-    `Name the folder of your site: ${program} publish ./folder`,
+    `Refusing to ${command.split(' ')[0]} ${folder}: it has your home folder, or belongs to a repository, to stored keys or to the system`,
+    `Name the folder of your site: ${program} ${command} ./folder`,
   )
 }
 

@@ -246,6 +246,8 @@ describe('the program', () => {
     assert.match(help, /--ttl TIME/)
     assert.equal((await cli.run(['publish', '--help'])).stdout, help)
     assert.equal((await cli.run(['--help', 'publish'])).stdout, help)
+    const [{ name }] = JSON.parse((await cli.run(['publish', '--help', '--json'])).stdout).commands
+    assert.equal(name, 'publish')
     for (const name of ['--version', '-v', '-V', 'version']) {
       assert.equal((await cli.run([name])).stdout, '1.2.3\n')
     }

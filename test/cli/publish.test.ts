@@ -401,7 +401,7 @@ describe('publish', () => {
     fixture.cli.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
     const { code, stdout, stderr } = await fixture.publish('--dry-run')
     assert.deepEqual([code, stdout], [0, 'index.html\nstyle.css\n'])
-    assert.ok(stderr.includes(`Skipped 10 secret files: ${secrets.join(', ')}\n`))
+    assert.ok(stderr.includes(`Skipped 10 files: ${secrets.map((path) => `${path} (secret)`).join(', ')}\n`))
     assert.match(stderr, /2 files \(16 bytes\) would be published\./)
     assert.equal(fixture.server.calls.length, 0)
     assert.match(

@@ -171,7 +171,7 @@ describe('the command in a script', () => {
       [['b.txt', 'b/empty'], ['index.html'], ['moved.txt', 'old.txt', 'empty']],
     )
     assert.deepEqual(skipped, [{ path: 'k.pem', reason: 'secret' }])
-    assert.match(stderr, /Skipped 1 secret file: k\.pem\n[\s\S]*1 file \(3 bytes\) would be uploaded/)
+    assert.match(stderr, /Skipped 1 file: k\.pem \(secret\)\n[\s\S]*1 file \(3 bytes\) would be uploaded/)
     const { versions } = await client.versions(slug)
     assert.deepEqual(pluck(versions, 'publishedClient'), ['slipway-cli/1.2.3'])
     const { stdout: differences } = await own.cli.run(['diff', 'other', '--site', slug])

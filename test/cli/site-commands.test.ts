@@ -42,6 +42,51 @@ describe('a site of an account', () => {
     return { ...fixture, client, slug, live, runJson }
   }
 
+  it('that does not exist, or is another one, is named by every command, with what to do', async () => {
+    using fixture = await startOwned('one')
+    for (const line of [
+      ...[
+        'versions',
+        'settings --title x',
+        'open',
+        'visits',
+        'delete --yes',
+        'pull x',
+        'diff site',
+        'feedback',
+      ],
+      ...['previews', 'promote work', 'restore 01', 'rollback', 'people', 'people remove a@b.test'],
+    ]) {
+      const { exit, json } = await fixture.runJson(...line.split(' '), '--site', 'nope')
+      const { error, hint } = json
+      assert.deepEqual([exit, error], [2, 'Site nope not found, or it belongs to another account'], line)
+      assert.equal(hint, 'List your sites: slipway sites', line)
+    }
+    const { error } = (await fixture.runJson('link', 'nope', 'site')).json
+    assert.match(error, /^Site nope not found/)
+    assert.match((await fixture.runJson('domains', 'check', 'a.test')).json.error, /^a\.test is not one/)
+  })
+
+  it('is linked to a folder, or the refusal says how to link one', async () => {
+    using fixture = await startOwned('one')
+    fixture.cli.write({ '.ssh/key': 'secret' })
+    const absent = (await fixture.runJson('link', 'bakery', 'absent')).json
+    assert.deepEqual(
+      [absent.error, absent.hint],
+      ['Folder not found: absent', 'To link the current folder: slipway link bakery .'],
+    )
+    const { error, hint } = (await fixture.runJson('link', 'bakery', '.ssh')).json
+    assert.match(error, /^Refusing to link \S+\.ssh: /)
+    assert.equal(hint, 'Name the folder of your site: slipway link bakery ./folder')
+  })
+
+  it('is opened by its former name, and the result has the present one', async () => {
+    using fixture = await startOwned('one')
+    await fixture.client.renameSite(fixture.slug, 'present-name')
+    const { json } = await fixture.runJson('open', '--site', fixture.slug)
+    assert.deepEqual([json.slug, json.siteUrl.includes('//present-name.')], ['present-name', true])
+  })
+
   it('can be rolled back step by step, and a version restored by the start of its id in any case or from a list', async () => {
     using fixture = await startOwned('one', 'two', 'three')
     const { cli, live, runJson } = fixture

@@ -1,7 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { pluralize } from '../../../protocol/format.ts'
-import type { SkipReason } from '../../../protocol/ignore/exclusions.ts'
 import { caseCollisions, truncateList } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import {
@@ -147,28 +145,11 @@ export function builtFolder(folder: string): string | undefined {
   return BUILD_OUTPUT_DIRS.find((name) => existsSync(join(folder, name, 'index.html')))
 }
 
-/** Files of the folder that will not be in the site: all of them by reason, or the first ones. */
+/** Files of the folder that will not be in the site: the first ones, or all of them. */
 export function skippedFiles({ excluded }: FolderScan, all = false): string[] {
-  if (!all) {
-    const skipped = describeSkipped(excluded) ?? ''
-    const hint = / more$/.test(skipped) ? ' (list all: --dry-run)' : ''
-    return skipped === '' ? [] : [skipped + hint]
-  }
-  return Object.entries(REASON_NOUNS).flatMap(([reason, noun]) => {
-    const paths = excluded.filter((one) => one.reason === reason).map(({ path }) => path)
-    return paths.length === 0 ? [] : `Skipped ${pluralize(paths.length, noun)}: ${paths.join(', ')}`
-  })
-}
-
-const REASON_NOUNS: Record<SkipReason, string> = {
-  dotfile: 'hidden file',
-  secret: 'secret file',
-  dependencies: 'dependency folder',
-  system: 'system file',
-  repository: 'repository folder',
-  ignored: 'ignored file',
-  link: 'link to a file that is not published',
-  special: 'special file',
+  const skipped = describeSkipped(excluded, all)
+  if (skipped === undefined) return []
+  return [/ more$/.test(skipped) ? `${skipped} (list all: --dry-run)` : skipped]
 }
 
 function missingIndexNotice(files: FoundFile[], folder: string): string[] {
