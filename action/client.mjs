@@ -58,11 +58,22 @@ async function run(program, args, variables) {
   const end = randomUUID()
   process.stdout.write(`::stop-commands::${end}\n`)
   child.stderr.pipe(process.stdout, { end: false })
-  const [stdout] = await Promise.all([text(child.stdout), once(child, 'close')]).finally(() =>
+  const [stdout, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'close')]).finally(() =>
     process.stdout.write(`\n::${end}::\n`),
   )
-  const result = JSON.parse(stdout)
+  const result = parseResult(stdout)
+  if (result === undefined)
+    throw new Error(`The client ended with ${signal ?? `exit code ${code}`} and without a result`)
   if (typeof result.error !== 'string') return result
   const message = [result.error, result.hint].filter(Boolean).join('. ')
   throw Object.assign(new Error(message), { code: result.code })
+}
+
+/** The object that the client prints; undefined when it ended before, such as for want of memory. */
+function parseResult(stdout) {
+  try {
+    return JSON.parse(stdout) ?? undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,4 @@
-/** Comments are read up to this page, of 100 each. Those of people do not count: their authors could change the address. */
+/** Comments are read up to this page, of 100 each. */
 const MAX_PAGES = 10
 
 /** Maximum duration of a request for comments. */
@@ -12,11 +12,14 @@ export async function updateComment({ api, repository, token, number, site, text
   const comments = `${api}/repos/${repository}/issues`
   const marker = `<!-- slipway ${site} -->`
   const body = `${marker}\n${text}`
+  // The token of a job has no user. Comments of others do not count: their authors could change the address.
+  const own = await request(token, 'GET', `${api}/user`).catch(() => undefined)
+  const isOwn = (user) => (own ? user?.id === own.id : user?.type === 'Bot')
   const find = async () => {
     for (let page = 1; page <= MAX_PAGES; page++) {
       const found = await request(token, 'GET', `${comments}/${number}/comments?per_page=100&page=${page}`)
-      const own = found.find(({ body: text, user }) => user?.type === 'Bot' && text?.startsWith(marker))
-      if (own || found.length < 100) return own
+      const earlier = found.find(({ body: text, user }) => isOwn(user) && text?.startsWith(marker))
+      if (earlier || found.length < 100) return earlier
     }
   }
   const update = ({ id }) => request(token, 'PATCH', `${comments}/comments/${id}`, { body })

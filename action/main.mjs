@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import http from 'node:http'
+import { posix } from 'node:path'
 import { downloadClient } from './client.mjs'
 import { updateComment } from './comment.mjs'
 import { repeat, request } from './request.mjs'
@@ -34,7 +35,7 @@ async function run() {
   const review = preview === '' ? undefined : await readReview(slipway, preview)
   const text = describe(published, preview, { event, review })
   for (const { file, line, message } of published.warnings ?? [])
-    command('warning', message, { file: `${folder}/${file}`, line })
+    command('warning', message, { file: posix.join(folder, file), line })
   output('url', published.siteUrl)
   output('version', published.versionId)
   output('preview-url', published.preview?.url ?? '')

@@ -171,6 +171,30 @@ describe('the GitHub Action', () => {
     assert.deepEqual([github.comments.length, /was deleted/.test(github.comments[1]!.body)], [2, true])
   })
 
+  it('updates its comment also with the token of a person, and none of another person', async () => {
+    const site = await createSite()
+    const marked = { body: `<!-- slipway ${site} -->`, user: { type: 'User', id: 8 } } as const
+    github.comments.push({ id: 1, ...marked })
+    const options = { event: 'pull request opened', variables: { INPUT_TOKEN: 'token of a person' } } as const
+    for (const page of ['1', '2']) {
+      const { code, log } = await runJob(site, page, options)
+      assert.equal(code, 0, log)
+    }
+    assert.deepEqual([github.comments.length, github.comments[0]!.body], [2, marked.body])
+  })
+
+  it('says how the client ended when it prints no result', async () => {
+    for (const [program, ended] of [
+      ['process.exit(3)', 'exit code 3'],
+      ["process.kill(process.pid, 'SIGKILL')", 'SIGKILL'],
+    ] as const) {
+      using hostile = await startHostile(program)
+      const { code, stdout } = await runJob('bakery', '', hostile)
+      assert.equal(code, 1)
+      assert.ok(stdout.includes(`\n::error::The client ended with ${ended} and without a result\n`), stdout)
+    }
+  })
+
   it('shows warnings at their lines, fails on them if that is set, and waits for a forge that is overloaded', async () => {
     const site = await createSite()
     const files = { _redirects: '/a /b\nno rule\n' }
@@ -182,6 +206,8 @@ describe('the GitHub Action', () => {
     assert.match(shown.stdout, /^::warning file=dist\/a%2Cb\.png::/m)
     assert.match(shown.stdout, /^::warning file=dist\/_redirects,line=2::/m)
     assert.match(shown.summary, /^- \\_redirects:2: /m)
+    const inHere = await runJob(site, '1', { files, variables: { INPUT_FOLDER: './dist/' } })
+    assert.match(inHere.stdout, /^::warning file=dist\/_redirects,line=2::/m, 'the path in the repository')
     const strict = await runJob(site, '2', { files, variables: { 'INPUT_FAIL-ON-WARNING': 'True' } })
     assert.equal(strict.code, 1, strict.log)
     assert.equal(await readPage((await client.details(site)).siteUrl), '1')

@@ -5,7 +5,13 @@ import { listen } from '../support/listen.ts'
 interface Comment {
   id: number
   body: string
-  user: { type: 'Bot' | 'User' }
+  user: { type: 'Bot' | 'User'; id?: number }
+}
+
+/** The users of tokens; that of a job cannot be asked for its user. */
+const TOKENS: Record<string, Comment['user']> = {
+  'Bearer job token': { type: 'Bot' },
+  'Bearer token of a person': { type: 'User', id: 7 },
 }
 
 /** The APIs of GitHub that a job uses, on loopback: tokens of the job, and comments on pull requests. */
@@ -54,7 +60,9 @@ export class GitHub implements AsyncDisposable {
       if (this.unavailable-- > 0) return { status: 503 }
       return { status: 200, body: { value: await this.#sign(searchParams.get('audience') ?? '') } }
     }
-    if (this.refusesComments || headers.authorization !== 'Bearer job token') return { status: 403 }
+    const user = TOKENS[headers.authorization ?? '']
+    if (this.refusesComments || !user) return { status: 403 }
+    if (pathname === '/user') return user.type === 'Bot' ? { status: 403 } : { status: 200, body: user }
     const id = Number(/^\/repos\/ann\/bakery\/issues\/comments\/(\d+)$/.exec(pathname)?.[1])
     const known = this.comments.find((comment) => comment.id === id)
     if (method === 'DELETE' && known) {
@@ -68,7 +76,7 @@ export class GitHub implements AsyncDisposable {
     if (pathname !== '/repos/ann/bakery/issues/2/comments') return { status: 404 }
     if (method === 'POST') {
       const { body } = (await json(request)) as { body: string }
-      const created: Comment = { id: 1000 + ++this.#created, body, user: { type: 'Bot' } }
+      const created: Comment = { id: 1000 + ++this.#created, body, user }
       this.comments.push(created)
       return { status: 201, body: created }
     }
