@@ -32,6 +32,7 @@ main() {
       ;;
     --create) create=yes ;;
     *)
+      case $1 in -*) [ -d "./$1" ] || fail 2 "Unknown option: $(printable "$1"). Usage: sh -s ./folder [--preview NAME] [--create]" ;; esac
       [ -z "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
       folder=$1
       ;;
