@@ -54,7 +54,7 @@ test('a site in a bucket is published, read, updated, restored and deleted', req
   const visit = (path: string, headers: Record<string, string> = {}) =>
     sendRequest(service.port, { site: slug, path, headers })
 
-  assert.deepEqual(takeRequests(), ['GET'], 'the first start looks for files of another service')
+  assert.deepEqual(takeRequests(), ['GET'], 'the first start lists files of another service')
   const { slug, versionId: first } = await client.publish({ files: files('one') })
   assert.deepEqual(takeRequests(), Array(23).fill('PUT'), 'a request for each file, and none to finalize')
   await service.service.precompressor.onIdle()
