@@ -30,6 +30,7 @@ const SCRIPT = `(() => {
   window[key] = true
   let failures = 0
   let waiting
+  let timer
   const wait = async () => {
     waiting = new AbortController()
     const { signal } = waiting
@@ -44,11 +45,12 @@ const SCRIPT = `(() => {
     } catch {
       failures++
     }
-    if (!signal.aborted) setTimeout(begin, failures === 0 ? 0 : Math.min(30_000, 500 * 2 ** failures))
+    if (!signal.aborted) timer = setTimeout(begin, failures === 0 ? 0 : Math.min(30_000, 500 * 2 ** failures))
   }
   const begin = () => document.visibilityState === 'visible' && wait()
   document.addEventListener('visibilitychange', () => {
     waiting?.abort()
+    clearTimeout(timer)
     if (document.visibilityState === 'visible') return wait()
     fetch('${CHANGE_PATH}?end&page=' + page, { keepalive: true }).catch(() => undefined)
   })

@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { LiveReload } from '../../server/edge/live-reload.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
+import { ApiError } from '../../server/lib/errors.ts'
 import { toFiles } from '../api/content.ts'
 import { openBrowser } from '../support/browser.ts'
 import { sendRequest } from '../support/http-client.ts'
@@ -121,6 +122,38 @@ describe('a preview with live reload', () => {
     respond.mock.resetCalls()
     await page.goto('about:blank')
     await asked(/^\?end&page=\w+$/)
+    mock.restoreAll()
+  })
+
+  test('is asked once at a time by a page that was hidden while the service did not answer', requires('chromium'), async () => {
+    const { versionId } = await publish({ 'index.html': '<h1>First</h1>' })
+    const { respond } = LiveReload.prototype
+    let requests = 0
+    mock.method(LiveReload.prototype, 'respond', function (this: LiveReload, ...given: Parameters<typeof respond>) {
+      if (given[0].target.query.includes(`version=${versionId}&page=`) && ++requests === 1)
+        throw new ApiError('UNAVAILABLE', 'busy')
+      return respond.apply(this, given)
+    })
+    await using browser = await openBrowser()
+    const { page } = browser
+    await page.clock.install()
+    const failed = page.waitForResponse((response) => response.status() === 503)
+    await page.goto(`http://pr-1--${slug}.localhost:${service.port}/`)
+    await failed
+    // The script has read the earlier response by then.
+    await page.evaluate(() => fetch('/').then((response) => response.text()))
+    await page.evaluate(() => {
+      const change = () => document.dispatchEvent(new Event('visibilitychange'))
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
+      change()
+      Reflect.deleteProperty(document, 'visibilityState')
+      change()
+    })
+    await waitFor(() => requests === 2)
+    await page.clock.fastForward(60_000)
+    await publish({ 'index.html': '<h1>Second</h1>' })
+    await page.getByRole('heading', { name: 'Second' }).waitFor()
+    assert.equal(requests, 2)
     mock.restoreAll()
   })
 
