@@ -74,8 +74,14 @@ export class SentPath {
 
 /** For `replace`: percent-encodes a character that stands for a byte of a request. */
 export function percentEncoded(byte: string): string {
-  return `%${Buffer.from(byte, 'latin1').toString('hex').toUpperCase()}`
+  return PERCENT_ENCODED[byte.charCodeAt(0)]!
 }
+
+/** A path may be 16 kB of characters to encode, which would take some milliseconds each time. */
+const PERCENT_ENCODED = Array.from(
+  { length: 256 },
+  (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
+)
 
 function encodeInvalid(bytes: string): string {
   return bytes.replace(/[^%\w\-.~!$&'()*+,;=:@/]/g, percentEncoded)

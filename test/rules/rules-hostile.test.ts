@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, mock, test } from 'node:test'
 import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
 import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
 import { parseHeaders, parseRedirects, parseRules } from '../support/parse-rules.ts'
@@ -192,4 +192,14 @@ test('rules that repeat the URL cost no more than the header limit', () => {
     assert.equal(redirects.match({ path, query: '', host: HOST }), undefined)
     assert.deepEqual(headers.apply(path, HOST, ['A', 'b'], { kept: new Set() }), ['A', 'b'])
   }
+})
+
+test('what a path may not contain is encoded without an object for each character', () => {
+  const redirects = new RedirectMatcher(parseRedirects('/a/* /b/:splat').rules)
+  const made = mock.method(Buffer, 'from')
+  const { to } = redirects.match({ path: `/a/${'"<%C3%A9'.repeat(500)}`, query: '', host: HOST }) ?? {}
+  const count = made.mock.callCount()
+  mock.restoreAll()
+  assert.ok(to === `/b/${'%22%3C%C3%A9'.repeat(500)}`)
+  assert.ok(count < 10, `${count} buffers for 1,000 characters`)
 })
