@@ -19,14 +19,15 @@ const WAITING = { total: 1000, perKey: 100, perName: 250 }
 const MAX_PAGE_NAME_LENGTH = 32
 
 /**
- * Waits for another version while the page is visible, because browsers limit the connections to a host. A page that is
- * reloaded and still has the old version, from a cache, does not reload again.
+ * Waits for another version while the page is visible, because browsers limit the connections to a host. A page that still
+ * has its version after it was reloaded for another one asks again later: it came from a cache, or another node than the
+ * one that has the page was asked, which does not know its version yet.
  */
 const SCRIPT = `(() => {
   const version = new URL(document.currentScript.src).searchParams.get('version')
   const key = 'slipway-reloaded'
   const page = Math.random().toString(36).slice(2)
-  if (window[key] || sessionStorage.getItem(key) === version) return
+  if (window[key]) return
   window[key] = true
   let failures = 0
   let waiting
@@ -35,9 +36,11 @@ const SCRIPT = `(() => {
     waiting = new AbortController()
     const { signal } = waiting
     try {
-      const { status } = await fetch('${CHANGE_PATH}?version=' + version + '&page=' + page, { cache: 'no-store', signal })
-      if (status === 200) {
-        sessionStorage.setItem(key, version)
+      const response = await fetch('${CHANGE_PATH}?version=' + version + '&page=' + page, { cache: 'no-store', signal })
+      const { status } = response
+      const change = version + ' ' + (await response.text())
+      if (status === 200 && sessionStorage.getItem(key) !== change) {
+        sessionStorage.setItem(key, change)
         return location.reload()
       }
       if (status >= 400 && status < 500) return
@@ -59,7 +62,6 @@ const SCRIPT = `(() => {
 `
 
 const SCRIPT_RESPONSE = inlineResponse(200, 'text/javascript; charset=utf-8', SCRIPT)
-const CHANGED = inlineResponse(200, 'text/plain; charset=utf-8', 'changed\n')
 const UNCHANGED: EdgeResponse = { status: 204, headers: ['Cache-Control', 'no-store'] }
 
 export function reloadTag(versionId: string): Tail {
@@ -105,7 +107,7 @@ export class LiveReload extends Component<LiveReloadOptions> {
     const check = async () => {
       const versionId = await findVersionId()
       if (versionId === undefined) return DEFAULT_PAGES.pageNotFound.for(request.headers)
-      return versionId === known ? undefined : CHANGED
+      return versionId === known ? undefined : inlineResponse(200, 'text/plain; charset=utf-8', versionId)
     }
     const wait = async (signal: AbortSignal) =>
       (await this.#waits.wait([slug], { caller: network, signal, check })) ?? UNCHANGED
