@@ -13,6 +13,7 @@ import { http } from './node-http.ts'
 import { getPort, limited, listenOn, SOCKET_OPTIONS, SOCKETS } from './ports.ts'
 import type { ProxyProtocol } from './proxy-protocol.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
+import { beginInTurn } from './turn-limit.ts'
 
 export interface RequestHandlers {
   request(request: IncomingMessage, response: ServerResponse): void
@@ -197,8 +198,9 @@ function makeServer(
   }
   const handle = (request: RequestMessage, response: ServerResponse) =>
     begin(request, response, () => {
-      if (handlers) handlers.request(request, response)
-      else void ready.then((given) => given.request(request, response))
+      const run = () => response.destroyed || handlers!.request(request, response)
+      if (handlers) beginInTurn(run)
+      else void ready.then(run)
     })
   server.on('request', handle)
   server.on('checkContinue', (request, response) => {

@@ -8,11 +8,13 @@ import { connect, createServer, type TLSSocket } from 'node:tls'
 import { Http1FastPath } from '../../packages/http-server/http1/fast-path.ts'
 import { FLAG, TYPE } from '../../packages/http-server/http2/frame.ts'
 import { Http2Server } from '../../packages/http-server/http2/http2-server.ts'
+import { Listener } from '../../packages/http-server/listener.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
+import { Http2Fixture } from '../http2/http2-fixture.ts'
 import { CLIENT_PREFACE, frame, getFrame, RawClient, uint32 } from '../http2/raw-client.ts'
 import { selfSigned } from '../http2/self-signed.ts'
-import { findHeader, parseResponses, type RawResponse } from '../serving/raw-http.ts'
+import { findHeader, parseResponses, type RawResponse, sendRaw } from '../serving/raw-http.ts'
 import { listen } from '../support/listen.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -112,6 +114,91 @@ for (const protocol of ['http/1.1', 'h2'])
       assert.deepEqual([sent.count(), logged], [answered, []])
     })
   })
+
+describe("requests that need Node's parser", () => {
+  const MANY = 90
+
+  test('of one read begin over several turns, and their responses keep their order', async (t) => {
+    const turns = new TurnCounter()
+    const listener = await Listener.open('127.0.0.1', 0)
+    t.after(() => listener.drain(0))
+    listener.serve({
+      request: (request, response) => {
+        turns.count()
+        response.end(request.url)
+      },
+    })
+    const paths = Array.from({ length: MANY }, (_, index) => `/${index}`)
+    const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')
+    const methods = paths.map(() => 'GET')
+    const to = { port: listener.port, host: '127.0.0.1' }
+    const { responses } = await sendRaw(to, [Buffer.from(requests)], { methods, count: MANY })
+    assert.deepEqual(
+      responses.map(({ body }) => `${body}`),
+      paths,
+    )
+    turns.assertSpread(MANY)
+  })
+
+  test('never begin for a client that has disconnected', async (t) => {
+    const begun: unknown[] = []
+    const listener = await Listener.open('127.0.0.1', 0)
+    t.after(() => listener.drain(0))
+    listener.serve({
+      request: (request) => {
+        begun.push(request.url)
+        request.socket.destroy()
+      },
+    })
+    const client = connectTcp(listener.port, '127.0.0.1')
+    client.on('error', () => undefined)
+    client.write('GET /first HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20))
+    await once(client, 'close')
+    assert.ok(begun.length <= MAX_PER_TURN, `${begun.length} began`)
+  })
+
+  test('of one connection of HTTP/2 are relayed over several turns', async () => {
+    const turns = new TurnCounter()
+    await using fixture = await Http2Fixture.start()
+    fixture.server.prependListener('connection', () => turns.count())
+    const host = fixture.edge.host(await fixture.edge.publish({ 'index.html': 'home' }))
+    const streams = Array.from({ length: MANY }, (_, index) => 2 * index + 1)
+    const client = await fixture.open(...streams.map((stream) => getFrame(stream, host, '/"')))
+    assert.deepEqual(
+      await Promise.all(streams.map((stream) => client.status(stream))),
+      streams.map(() => 404),
+    )
+    turns.assertSpread(MANY)
+  })
+})
+
+/** Of two turns that follow each other, which the counter cannot tell apart. */
+const MAX_PER_TURN = 16
+
+class TurnCounter {
+  readonly #counts: number[] = []
+  #isNew = true
+
+  count(): void {
+    if (this.#isNew) {
+      this.#counts.push(0)
+      this.#isNew = false
+      setImmediate(() => {
+        this.#isNew = true
+      })
+    }
+    this.#counts[this.#counts.length - 1]!++
+  }
+
+  assertSpread(total: number): void {
+    const most = Math.max(...this.#counts)
+    assert.ok(most <= MAX_PER_TURN, `${most} in one turn`)
+    assert.equal(
+      this.#counts.reduce((sum, count) => sum + count),
+      total,
+    )
+  }
+}
 
 /** Each reading of the clock takes more than half of what connections may use of one turn. */
 function stretchTime(t: TestContext): void {

@@ -5,6 +5,7 @@ import { Http1Bridge, RELAY_BYTES } from '../http1-bridge.ts'
 import { forwardedFor, OPEN_BODIES, type RequestHead } from '../http2-request.ts'
 import { pipeBody, type Sink } from '../pipe-body.ts'
 import { isRefusal, Semaphore } from '../semaphore.ts'
+import { countBegun } from '../turn-limit.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import { CODE, MAX_FRAME_BYTES } from './frame.ts'
 import type { SerializedFrames } from './serialized-frames.ts'
@@ -63,6 +64,7 @@ export class Responder {
   relay(id: number, head: RequestHead, ended: boolean): boolean {
     const { server, streams, socket: peer } = this.#options
     const { parse } = server
+    countBegun()
     const stream = streams.open(id, ended)
     stream.memory = server.clientMemory.reserve(server.getClientIp(peer, forwardedFor(head)))
     stream.fixedBytes = RELAY_BYTES
