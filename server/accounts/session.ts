@@ -43,14 +43,11 @@ export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** Newest first; `token` marks the caller's own session. */
   async list(account: Account, token: string | undefined): Promise<SessionList> {
     const rows = await this.parts.store.read.signIns.listSessions(account.id, this.parts.clock())
-    const asking = token === undefined ? undefined : sessionId(token)
+    const own = token === undefined ? undefined : hashToken(token)
     return {
-      sessions: rows.map((row) => ({
-        id: row.tokenHash.slice(0, SESSION_ID_LENGTH),
-        current: row.tokenHash.slice(0, SESSION_ID_LENGTH) === asking,
-        browser: row.browser,
-        createdAt: toIso(row.createdAt),
-        expiresAt: toIso(row.expiresAt),
+      sessions: rows.map(({ tokenHash, browser, createdAt, expiresAt }) => ({
+        ...{ id: tokenHash.slice(0, SESSION_ID_LENGTH), current: tokenHash === own, browser },
+        ...{ createdAt: toIso(createdAt), expiresAt: toIso(expiresAt) },
       })),
     }
   }

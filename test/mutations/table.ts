@@ -121,7 +121,7 @@ const ROWS: readonly Row[] = [
   ['accepts any number of reports of a network', 'server/operations/moderation/reports.ts', 'Reports.#charge', 'if (admitted) return', 'return', MODERATION],
   ['accepts reports whose address is a script', 'server/operations/moderation/reports.ts', 'Reports.#findSlug', "if (protocol !== 'https:' && protocol !== 'http:') throw unknownSite()", 'if (!protocol) throw unknownSite()', MODERATION],
   ['keeps long reports of a site', 'server/operations/moderation/reports.ts', 'selectLatest', 'return characters <= MAX_LATEST_CHARACTERS', 'return true', MODERATION],
-  ['keeps the reports of a site with a changed preview dismissed', 'server/operations/moderation/reports.ts', 'withReport', 'site.updatedAt > known.decidedAt', 'site.liveSince! > known.decidedAt', MODERATION],
+  ['keeps the reports of a site with a changed preview dismissed', 'server/operations/moderation/reports.ts', 'withReport', 'updatedAt > decidedAt', 'site.liveSince! > known.decidedAt', MODERATION],
   ['does not scan an accepted content at another path', 'server/publish/scan/program-scanner.ts', 'ProgramScanner.identify', 'encodeFields([path, hash, contentType])', 'encodeFields([hash])', 'test/api/scan.test.ts'],
   ['delays emails by reports of released names', 'server/operations/moderation/reports.ts', 'Reports.#findDue', 'else await this.#recordEmail(store, slug, reports)', '', MODERATION],
   ['does not send an email again that the mail server refused', 'server/operations/moderation/reports.ts', 'Reports.run', 'await mail.send(reportEmail({ to, sites, addresses, branding }))', 'await mail.send(reportEmail({ to, sites, addresses, branding })).catch(() => undefined)', MODERATION],

@@ -196,32 +196,18 @@ export class Reports extends Component<ReportsParts> {
 
 function withReport(
   known: ReportedSite | undefined,
-  site: Site,
+  { visitsKey: site, updatedAt }: Site,
   { report, isOnline }: { report: Report; isOnline: boolean },
 ): ReportedSite {
-  const { at } = report
-  if (!known) {
-    const none = { decidedAt: null, mailedCount: 0, mailedAt: null }
-    return {
-      ...none,
-      site: site.visitsKey,
-      state: 'open',
-      count: 1,
-      firstAt: at,
-      lastAt: at,
-      latest: [report],
-    }
-  }
+  const { at: lastAt } = report
+  const none = { site, state: 'open', count: 0, firstAt: lastAt, latest: [] } as const
+  const before = known ?? { ...none, decidedAt: null, mailedCount: 0, mailedAt: null }
+  const { state, count, decidedAt } = before
   // Also a draft or a preview, at their addresses.
-  const hasChanged = known.decidedAt !== null && site.updatedAt > known.decidedAt
-  const isOpen = hasChanged || (known.state === 'acted' && isOnline)
-  return {
-    ...known,
-    ...(isOpen && { state: 'open' }),
-    count: known.count + 1,
-    lastAt: at,
-    latest: selectLatest([report, ...known.latest]),
-  }
+  const hasChanged = decidedAt !== null && updatedAt > decidedAt
+  const isOpen = hasChanged || (state === 'acted' && isOnline)
+  const latest = selectLatest([report, ...before.latest])
+  return { ...before, state: isOpen ? 'open' : state, count: count + 1, lastAt, latest }
 }
 
 function selectLatest(reports: readonly Report[]): Report[] {
