@@ -120,7 +120,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const { reservedNames, siteDomain, proxyHost } = config
   const hosts = [new URL(baseUrl).hostname, siteDomain, proxyHost]
   const policy = new NamePolicy({ reservedNames, hosts })
-  const blocklist = new Blocklist(store)
+  const blocklist = new Blocklist({ store, clock })
   const names = new SiteNames({ ...parts, policy, precompressor })
   const pendingVersions = new PendingVersionStore({
     ...publishing,

@@ -38,7 +38,7 @@ function actions(kind: BlockKind): Record<string, Action> {
       `${value} is not blocked.`,
     ]),
     list: dataAction(`block ${kind} list`, {}, async (data) => {
-      const blocks = await data.blocks.list(kind)
+      const blocks = (await data.blocks.list()).filter((one) => one.kind === kind)
       const lines = blocks.map(
         ({ value, expiresAt, reason }) => `${value}  ${expiresAt ?? 'no end'}  ${reason}`,
       )

@@ -11,7 +11,7 @@ import { type EdgeResponse, withHeaders } from './response.ts'
 export function buildResponse(table: RouteTable, request: HttpRequest, now: number): EdgeResponse {
   const match = matchRoute(table, request, now)
   if (match.kind === 'malformed') return table.pages.badRequest.for(request.headers)
-  const response = matchResponse(table, match, request)
+  const response = matchResponse(table, match, { request, now })
   const { headers, entries } = table
   if (!headers) return response
   return entries.has(request.target.path)
@@ -22,12 +22,13 @@ export function buildResponse(table: RouteTable, request: HttpRequest, now: numb
 function matchResponse(
   table: RouteTable,
   match: Exclude<RouteMatch, { kind: 'malformed' }>,
-  request: HttpRequest,
+  given: { request: HttpRequest; now: number },
 ): EdgeResponse {
+  const { request, now } = given
   const { target, headers } = request
   switch (match.kind) {
     case 'file':
-      if (match.isBlocked) return table.pages.fileBlocked.for(headers)
+      if (now < match.blockedUntil) return table.pages.fileBlocked.for(headers)
       return fileResponse(match.representation(headers['accept-encoding']), request)
     case 'implied-redirect':
       return match.toResponse(target.query)
@@ -36,13 +37,14 @@ function matchResponse(
     case 'rule-redirect':
       return table.redirects!.toResponse(match.redirect)
     case 'page':
+      if (now < match.blockedUntil) return table.pages.fileBlocked.for(headers)
       return conditionalResponse(match.for(headers), headers)
     case 'by-request':
-      return varyByNavigation(matchResponse(table, match.found, request))
+      return varyByNavigation(matchResponse(table, match.found, given))
     case 'missing-asset':
       return acceptsHtml(headers.accept ?? '') ? ASSET_NOT_FOUND : table.pages.pageNotFound.for(headers)
     case 'missing':
-      if (!match.page || match.page.isBlocked) return table.pages.pageNotFound.for(headers)
+      if (!match.page || now < match.page.blockedUntil) return table.pages.pageNotFound.for(headers)
       return match.page.representation(headers['accept-encoding']).notFound
   }
 }

@@ -5,8 +5,8 @@ import type { DELETED_BY } from './rows.ts'
 
 export interface WriteTransaction extends Queries {
   /**
-   * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of the
-   * blocks (`BLOCKS_CHANGED`) or settings (`OPERATOR_SETTINGS_CHANGED`). `effect` says what may still be used of it, by
+   * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of a
+   * block (`BLOCK_CHANGED`) or settings (`OPERATOR_SETTINGS_CHANGED`). `effect` says what may still be used of it, by
    * default nothing; of several changes of a name the strongest counts.
    */
   notifyChanged(name: string, effect?: ChangeEffect): Promise<void>

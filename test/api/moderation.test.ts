@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { Signer } from '../../server/lib/tokens.ts'
 import { Blocks } from '../../server/operations/moderation/blocks.ts'
 import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
+import type { Block } from '../../server/store/tables/moderation.ts'
 import { domainRow, reportedSite } from '../store/rows.ts'
+import { withMethods } from '../store/with-methods.ts'
 import { pluck } from '../support/pluck.ts'
 import { administrator } from './administrator.ts'
 import { Api, assertWaits, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
@@ -296,9 +299,12 @@ describe('a blocked network', () => {
     for (const path of ['/api/admin/audit', '/api/admin/nothing'])
       assert.equal((await api.request('GET', path, { key: owner.key })).json.code, 'BLOCKED')
     assert.equal((await api.request('GET', '/api/admin/audit', { key })).status, 200)
-    api.pass(HOUR_MS)
-    assert.equal(await api.sweep('expired-blocks'), 1)
     const status = async () => (await api.request('GET', '/api/v1/me', { key: owner.key })).status
+    api.pass(HOUR_MS - 10)
+    assert.equal(await status(), 403)
+    api.pass(10)
+    assert.equal(await status(), 200, 'no sweep has run')
+    assert.equal(await api.sweep('expired-blocks'), 1)
     assert.equal(await status(), 200)
     await add({ force: true })
     assert.equal(await status(), 403)
@@ -386,30 +392,35 @@ describe('a blocked file', () => {
     await call('DELETE', 'blocks', target)
   })
 
-  for (const [writes, which] of ['first', 'second', 'third'].entries())
-    test(`is served after its end by the next sweep when one is killed at its ${which} write`, async () => {
-      const { owner } = await publishedSite()
-      const { siteUrl } = await api.publish(owner.client, { 'index.html': 'ends' })
-      await call('POST', 'blocks', { kind: 'hash', value: sha256('ends'), seconds: 3600, ...REASON })
-      assert.equal((await api.visit(siteUrl)).status, 451)
-      api.pass(HOUR_MS)
-      const { store } = await api.operator()
-      let left = writes
-      const killed: Store = {
-        ...store,
-        async write(...given) {
-          if (left-- === 0) throw new Error('killed')
-          const written = await store.write(...given)
-          await api.running.service.pollChanges()
-          await api.visit(siteUrl)
-          return written
-        },
-      }
-      const blocks = new Blocks({ store: killed, clock: () => api.clock.now })
-      await assert.rejects(blocks.removeExpired(killed), /killed/)
-      await api.sweep('expired-blocks')
-      assert.equal((await api.visit(siteUrl)).status, 200)
-    })
+  test('is served and accepted from the end of its block on, before any sweep', async () => {
+    const { owner } = await publishedSite()
+    const bad = 'ends'
+    const sites = [
+      await api.publish(owner.client, { 'index.html': bad }),
+      await api.publish(owner.client, { 'README.md': bad }),
+      await api.publish(owner.client, { 'a.html': 'x', '404.html': bad }),
+    ]
+    const [, , withErrorPage] = sites
+    const see = async () => {
+      const statuses = []
+      for (const { siteUrl } of sites) statuses.push((await api.visit(siteUrl)).status)
+      return [...statuses, (await api.visit(withErrorPage!.siteUrl, '/nowhere')).text.includes(bad)]
+    }
+    const served = [200, 200, 200, true]
+    assert.deepEqual(await see(), served)
+    await call('POST', 'blocks', { kind: 'hash', value: sha256(bad), seconds: 3600, ...REASON })
+    for (const wait of [0, HOUR_MS - 10]) {
+      api.pass(wait)
+      assert.deepEqual(await see(), [451, 451, 200, false])
+      await expectFailure(api.create(owner.client, { 'a.txt': bad }), 'CONTENT_REFUSED')
+    }
+    api.pass(10)
+    assert.deepEqual(await see(), served)
+    await api.publish(owner.client, { 'a.txt': bad })
+    assert.equal(await api.sweep('expired-blocks'), 1)
+    assert.equal(await api.sweep('expired-blocks'), 0)
+    assert.deepEqual(await see(), served)
+  })
 
   test('stays blocked when an administrator renews the block while the sweep ends it', async () => {
     const { owner } = await publishedSite()
@@ -445,6 +456,51 @@ describe('a blocked file', () => {
     await expectFailure(owner.client.putThumbnail(slug, live.versionId, picture), 'CONTENT_REFUSED')
     await call('DELETE', 'blocks', target)
     assert.equal(await get(), 200)
+  })
+})
+
+describe('the blocks that a process has in memory', () => {
+  test('follow a change by reading that block alone, however many there are', async () => {
+    await using api = await Api.start()
+    const { store } = await api.operator()
+    const other = { kind: 'network', reason: 'x', createdAt: api.clock.now, expiresAt: null } as const
+    await store.write('durable', {}, async (tx) => {
+      for (let number = 0; number < 1200; number++)
+        await tx.rows.put('blocks', { ...other, value: `198.18.${number >> 8}.${number & 255}/32` })
+    })
+    let found = 0
+    const count = async (rows: Promise<Block[]>) => {
+      found += (await rows).length
+      return rows
+    }
+    const { blocks } = store.read
+    const counted = withMethods(blocks, {
+      page: (...given) => count(blocks.page(...given)),
+      among: (...given) => count(blocks.among(...given)),
+    })
+    const reading = { ...store, read: { ...store.read, blocks: counted } }
+    const [clock, moderator] = [() => api.clock.now, new Blocks({ store, clock: () => api.clock.now })]
+    const blocklist = new Blocklist({ store: reading, clock })
+    const isRefused = async (address: string) => {
+      found = 0
+      const refused = await blocklist.assertCaller(address).then(
+        () => false,
+        () => true,
+      )
+      return [refused, found]
+    }
+    assert.deepEqual(await isRefused('198.18.4.175'), [true, 1200])
+    assert.deepEqual(await isRefused('192.0.2.7'), [false, 0])
+    const target = { kind: 'network', value: '192.0.2.0/24' } as const
+    await moderator.add(COMMAND_LINE, { ...target, ...REASON })
+    assert.deepEqual(await isRefused('192.0.2.7'), [true, 1])
+    await moderator.add(COMMAND_LINE, { ...target, ...REASON, seconds: 60 })
+    assert.deepEqual(await isRefused('192.0.2.7'), [true, 1])
+    api.pass(MINUTE_MS)
+    assert.deepEqual(await isRefused('192.0.2.7'), [false, 0])
+    await moderator.remove(COMMAND_LINE, { kind: 'network', value: '198.18.4.175' })
+    assert.deepEqual(await isRefused('198.18.4.175'), [false, 0])
+    assert.deepEqual(await isRefused('198.18.4.174'), [true, 0])
   })
 })
 

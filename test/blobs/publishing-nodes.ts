@@ -61,7 +61,14 @@ class PublishingNode {
     const addresses = new UrlBuilder({ baseUrl: 'http://api.test', siteDomain: 'sites.test' })
     const precompressor = { enqueue: () => undefined }
     const publishQueue = unlimitedQueue()
-    const parts = { store, blocklist: new Blocklist(store), clock, addresses, precompressor, publishQueue }
+    const parts = {
+      store,
+      blocklist: new Blocklist({ store, clock }),
+      clock,
+      addresses,
+      precompressor,
+      publishQueue,
+    }
     this.versions = new Versions({
       ...parts,
       blobs: this.reader,

@@ -475,7 +475,7 @@ function toFinalizer(
   const dependencies = {
     store,
     blobs,
-    blocklist: new Blocklist(store),
+    blocklist: new Blocklist({ store, clock: () => service.clock.now }),
     contentScan: { check: async () => undefined },
     secretScan,
     blobReader: new BlobReader(blobs, store.read.blobs),

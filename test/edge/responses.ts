@@ -53,7 +53,9 @@ export function toSite(
     rules: rules ?? undefined,
     metadata: headMetadata(NO_METADATA),
     toUrl: (name) => addresses.file('amber', name),
-    blobs: new Map(files.map((file) => [file.hash!, toBlobRecord(file, encodings?.get(file.hash!))])),
+    blobs: new Map(
+      files.map((file) => [file.hash!, { read: () => toBlobRecord(file, encodings?.get(file.hash!)) }]),
+    ),
     ...more,
   }
 }
@@ -68,7 +70,7 @@ export function toBlobRecord({ hash, size }: StoredFile, sizes?: EncodedSizes): 
     encodings: sizes
       ? { br: at('br', sizes.br), zstd: at('zstd', sizes.zstd), gzip: at('gzip', sizes.gzip) }
       : null,
-    isBlocked: false,
+    blockedUntil: 0,
   }
 }
 

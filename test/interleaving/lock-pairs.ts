@@ -128,6 +128,6 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/operations/moderation/suspensions.ts changeAccount account',
   'server/operations/moderation/suspensions.ts #changeSitesOf site',
   'server/operations/moderation/blocks.ts add counter',
-  'server/operations/moderation/blocks.ts #remove counter',
+  'server/operations/moderation/blocks.ts remove counter',
   'server/operations/moderation/reports.ts #recordEmail site',
 ]

@@ -129,7 +129,7 @@ test('the generated root page of a site keeps nothing of what its table was buil
       blobs: new Map(
         rows.map((hash) => [
           Buffer.from(hash).toString(),
-          { hash, location: null, encodings: null, isBlocked: false },
+          { read: () => ({ hash, location: null, encodings: null, blockedUntil: 0 }) },
         ]),
       ),
     })
@@ -329,7 +329,8 @@ function sitesWithOnePage(id: string): unknown {
   const files = ['index.html', 'app.js', 'app.css'].map(toStoredFile)
   const find = (slug: string) => {
     const version = versionRow(id, slug, { files })
-    const blobs = new Map(files.map((file) => [file.hash!, toBlobRecord(file)]))
+    const records = files.map((file) => toBlobRecord(file))
+    const blobs = new Map(records.map((record) => [record.hash, { read: () => record }]))
     return {
       ...parse({ site: siteRow(slug, { liveVersionId: id }), live: version, requested: version }),
       blobs,

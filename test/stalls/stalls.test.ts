@@ -8,6 +8,7 @@ import { ClientMemory } from '../../packages/http-server/clients/client-memory.t
 import { TYPE } from '../../packages/http-server/http2/frame.ts'
 import { OPERATIONS } from '../../protocol/api/operations.schema.ts'
 import type { OperationId } from '../../protocol/api/paths.ts'
+import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
@@ -263,6 +264,23 @@ describe('no account of 40,000 sites holds the event loop for more than 50 ms', 
     const sweep = sweeps.find(({ name }) => name === 'old-versions')!
     await assertNoStall(() => runByHand(sweep, operator))
   })
+})
+
+test('20,000 blocks do not hold the event loop for more than 50 ms when they are read or listed', async () => {
+  await using service = await startTestService()
+  await using operator = await openOperator(service, {})
+  const { store, blocks } = operator
+  const one = { reason: 'x'.repeat(200), createdAt: NOW, expiresAt: null }
+  await store.write('durable', {}, async (tx) => {
+    for (let number = 0; number < 10_000; number++) {
+      const network = `198.18.${number >> 8}.${number & 255}/32`
+      await tx.rows.put('blocks', { ...one, kind: 'network', value: network })
+      await tx.rows.put('blocks', { ...one, kind: 'hash', value: `${number}`.padStart(64, '0') })
+    }
+  })
+  const clock = () => NOW
+  await assertNoStall(() => new Blocklist({ store, clock }).assertCaller('192.0.2.1'))
+  await assertNoStall(async () => JSON.stringify(await blocks.list()))
 })
 
 /** Runs the work, and the work that it returns, until one of the tries stays within the limit. */

@@ -265,7 +265,7 @@ export function storeBlobs(promises: Promises): void {
       await tx.blobs.add('one', [x])
     })
     assert.deepEqual(await recordsOf(read, ['v1']), [
-      { hash: x.hash, location: { ...x, offset: 0 }, encodings: null, isBlocked: false },
+      { hash: x.hash, location: { ...x, offset: 0 }, encodings: null, blockedUntil: 0 },
     ])
     const [first, second] = [encodingsOf('x', 'e1'), encodingsOf('x', 'e2')]
     const none = Array.from({ length: 501 }, (_, number) => {

@@ -6,7 +6,7 @@ import { blob, plain, reportedSite } from './rows.ts'
 
 /** Promises about suspensions, blocks, reports and accepted contents. */
 export function storeModeration(promises: Promises): void {
-  promises('blocks are listed by kind, replaced, and removed', async (open) => {
+  promises('blocks are listed in pages, replaced, and removed', async (open) => {
     const { read, write } = await open()
     const block = (value: string, change: Partial<Block> = {}): Block => {
       return { kind: 'hash', value, reason: 'malware', createdAt: 1, expiresAt: null, ...change }
@@ -20,10 +20,13 @@ export function storeModeration(promises: Promises): void {
       for (const one of [block('old', { reason: 'a typo' }), temporary, network, old])
         await tx.rows.put('blocks', one)
     })
-    assert.deepEqual(plain(await read.blocks.list('hash')), [temporary, old])
-    assert.deepEqual(plain(await read.blocks.list('network')), [network])
+    const first = { kind: 'hash', value: '' } as const
+    assert.deepEqual(plain(await read.blocks.page(first, 2)), [old, temporary])
+    assert.deepEqual(plain(await read.blocks.page(old, 2)), [temporary, network])
+    assert.deepEqual(await read.blocks.page(network, 2), [])
+    const found = await read.blocks.among([network.value, 'old', 'unknown'])
+    assert.deepEqual(pluck(found, 'value').sort(), [network.value, 'old'])
     assert.equal(await read.blocks.countOthers('hash', 'old'), 1)
-    assert.deepEqual(plain(await read.blocks.list()), [temporary, network, old])
     assert.deepEqual(plain(await read.blocks.expired(10, 5)), [temporary])
     assert.deepEqual(plain(await read.blocks.expired(20, 1)), [temporary])
     const remove = (...given: [Block['kind'], string, number?]) =>

@@ -272,7 +272,8 @@ export const QUERY_ARGUMENTS: Arguments = {
     deleteOfAccount: ['id 7'],
   },
   blocks: {
-    list: ['network'],
+    page: [{ kind: 'hash', value: 'value 7' }, 100],
+    among: [['value 7', 'value 8']],
     countOthers: ['network', 'x'],
     remove: ['hash', 'value 7', 50],
     expired: [50, 100],

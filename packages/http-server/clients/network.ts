@@ -30,24 +30,30 @@ export function formatNetwork({ bits, value, prefix }: Network): string {
   return `${bits === 32 ? formatIPv4(value) : formatIPv6(value)}/${prefix}`
 }
 
-/** A set of networks: a lookup takes one step for each length of prefix in it. */
+/** A set of networks, each until a time: a lookup takes one step for each length of prefix in it. */
 export class NetworkSet {
-  readonly #byLength = new Map<string, { shift: bigint; bits: number; values: Set<bigint> }>()
+  readonly #byLength = new Map<string, { shift: bigint; bits: number; ends: Map<bigint, number> }>()
 
-  constructor(networks: Iterable<Network>) {
-    for (const { bits, prefix, value } of networks) {
-      const key = `${bits}/${prefix}`
-      const known = this.#byLength.get(key) ?? { shift: BigInt(bits - prefix), bits, values: new Set() }
-      known.values.add(value >> known.shift)
-      this.#byLength.set(key, known)
-    }
+  constructor(networks: Iterable<Network> = []) {
+    for (const network of networks) this.set(network, Number.POSITIVE_INFINITY)
   }
 
-  has(text: string): boolean {
+  /** Adds a network, or replaces its end; removes it without one. */
+  set({ bits, prefix, value }: Network, end: number | undefined): void {
+    const key = `${bits}/${prefix}`
+    const known = this.#byLength.get(key) ?? { shift: BigInt(bits - prefix), bits, ends: new Map() }
+    if (end === undefined) known.ends.delete(value >> known.shift)
+    else known.ends.set(value >> known.shift, end)
+    if (known.ends.size > 0) this.#byLength.set(key, known)
+    else this.#byLength.delete(key)
+  }
+
+  /** Whether the address is in a network that has not ended at `now`. */
+  has(text: string, now = 0): boolean {
     const address = this.#byLength.size === 0 ? undefined : parseAddress(text)
     if (!address) return false
-    for (const { shift, bits, values } of this.#byLength.values())
-      if (bits === address.bits && values.has(address.value >> shift)) return true
+    for (const { shift, bits, ends } of this.#byLength.values())
+      if (bits === address.bits && now < (ends.get(address.value >> shift) ?? 0)) return true
     return false
   }
 }

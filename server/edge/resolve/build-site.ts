@@ -72,8 +72,7 @@ async function loadSiteInput(
   const injectedIndex = injection && (await injectedDocuments.get(injection))
   const { files, rules } = version
   const document = findMarkdownStart(files)
-  const isShown = document?.hash !== undefined && blobs.get(document.hash)?.isBlocked !== true
-  const { rendered, renderError } = isShown ? await tryRender(markdownPages, document) : {}
+  const { rendered, renderError } = document ? await tryRender(markdownPages, document) : {}
   // The first access parses up to 1 MiB of rules, and compiling takes as long: other requests run in between.
   await turn()
   const isAnonymous = site.ownerId === null

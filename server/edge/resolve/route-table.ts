@@ -4,7 +4,7 @@ import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import { appendToDocument, type InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import type { HeadMetadata } from '../../sites/site-metadata.ts'
-import type { BlobRecord, BlobRecords } from '../../store/tables/blobs.ts'
+import type { BlobRecords } from '../../store/tables/blobs.ts'
 import { type FormerFile, type ManifestFile, servedType } from '../../store/tables/versions.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
@@ -164,17 +164,13 @@ function createFileFactory({
 
 /** Reads the records of the served and of the published document. The function keeps only these in memory. */
 function storedContentFinder(
-  record: BlobRecord | undefined,
-  published: BlobRecord | undefined,
+  record: ReturnType<BlobRecords['get']>,
+  published: ReturnType<BlobRecords['get']>,
 ): () => StoredContent {
   return () => {
-    const { encodings } = record ?? {}
-    return {
-      location: published?.location ?? undefined,
-      isBlocked: published?.isBlocked ?? false,
-      encodings:
-        encodings && ENCODINGS.some((encoding) => encodings[encoding] !== null) ? encodings : undefined,
-    }
+    const { encodings } = record?.read() ?? {}
+    const isEncoded = encodings && ENCODINGS.some((encoding) => encodings[encoding] !== null)
+    return { ...published?.read(), encodings: isEncoded ? encodings : undefined }
   }
 }
 

@@ -32,10 +32,10 @@ export function toFileType(name: string): FileType {
 export type ServedBytes = { hash: string; size: number } | InjectedDocument
 
 export interface StoredContent {
-  /** Undefined when the bytes are absent, or in the memory of the caller. */
-  location?: BlobLocation | undefined
+  /** Absent when the bytes are, or in the memory of the caller. */
+  location?: BlobLocation | null
   encodings?: Encodings | undefined
-  isBlocked?: boolean
+  blockedUntil?: number
 }
 
 interface FileOptions {
@@ -87,11 +87,12 @@ export class ServedFile {
   }
 
   get location(): BlobLocation | undefined {
-    return this.#getStored().location
+    return this.#getStored().location ?? undefined
   }
 
-  get isBlocked(): boolean {
-    return this.#getStored().isBlocked === true
+  /** 0 without a block. */
+  get blockedUntil(): number {
+    return this.#getStored().blockedUntil ?? 0
   }
 
   get varies(): boolean {

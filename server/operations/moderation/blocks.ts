@@ -7,15 +7,15 @@ import {
 } from '../../../packages/http-server/clients/network.ts'
 import type { BlockRecord, BlockRequest, BlockTarget } from '../../../protocol/api/admin/moderation.schema.ts'
 import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
+import { listBlocks } from '../../accounts/blocklist.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
 import { listPages } from '../../lib/list-pages.ts'
-import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import { INDEPENDENT, type Store } from '../../store/store.ts'
+import { deleteInSteps, INDEPENDENT, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
-import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/tables/moderation.ts'
+import { BLOCK_CHANGED, type Block } from '../../store/tables/moderation.ts'
 
 /** Every process has those of networks in memory. */
 const MAX_BLOCKS = 10_000
@@ -32,8 +32,11 @@ const LOCAL_NETWORKS = [
 ].map((text) => parseNetwork(text)!)
 
 export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
-  async list(kind?: BlockKind): Promise<BlockRecord[]> {
-    return (await this.parts.store.read.blocks.list(kind)).map(toRecord)
+  /** Newest first. */
+  async list(): Promise<BlockRecord[]> {
+    const pages = listBlocks(this.parts.store.read.blocks)
+    const records = (await Array.fromAsync(pages, (page) => page.map(toRecord))).flat()
+    return records.sort(({ createdAt: one }, { createdAt: two }) => Number(one < two) - Number(one > two))
   }
 
   /**
@@ -50,7 +53,7 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
       if ((await tx.blocks.countOthers(kind, value)) >= MAX_BLOCKS)
         throw invalidField('value', `is one too many: there can be ${MAX_BLOCKS} blocks of a kind`)
       await tx.rows.put('blocks', block)
-      await tx.notifyChanged(BLOCKS_CHANGED)
+      await tx.notifyChanged(BLOCK_CHANGED + value)
       const details = { reason, ...(seconds !== undefined && { seconds }) }
       await tx.audit.add({ at: now, actor, action: `${kind}.block`, target: value, details })
     })
@@ -62,38 +65,27 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   async remove(actor: AuditActor, target: BlockTarget): Promise<BlockTarget> {
     const { kind } = target
     const value = kind === 'hash' ? readHash(target.value) : readNetwork({ ...target, force: true })
-    const isRemoved = await this.#remove({ kind, value }, { actor })
+    const scope = { counter: `blocks of ${kind}` }
+    const isRemoved = await this.parts.store.write('durable', scope, async (tx) => {
+      if (!(await tx.blocks.remove(kind, value))) return false
+      await tx.notifyChanged(BLOCK_CHANGED + value)
+      await tx.audit.add({ at: this.parts.clock(), actor, action: `${kind}.unblock`, target: value })
+      return true
+    })
+    await this.#invalidateSitesWith({ kind, value })
     if (!isRemoved) throw new ApiError('NOT_FOUND', `${value} is not blocked`)
     return target
   }
 
-  /** For a job with its store; returns how many had ended. */
-  async removeExpired(store: Store): Promise<number> {
-    return repeatUntilEmpty(async () => {
-      const expired = await store.read.blocks.expired(this.parts.clock(), EXPIRED_PER_QUERY)
-      for (const block of expired) {
-        // Before the row is deleted, so that the next run completes one that is killed. Visits ignore the row already.
-        await this.#invalidateSitesWith(block)
-        await this.#remove(block, { store, endedBy: this.parts.clock() })
-      }
+  /** For a job with its store; returns how many had ended, which had no effect any more. A renewed one stays. */
+  removeExpired(store: Store): Promise<number> {
+    return deleteInSteps(store, async (tx) => {
+      const now = this.parts.clock()
+      const expired = await tx.blocks.expired(now, EXPIRED_PER_QUERY)
+      for (const { kind, value } of expired)
+        if (await tx.blocks.remove(kind, value, now)) await tx.notifyChanged(BLOCK_CHANGED + value)
       return expired.length
     })
-  }
-
-  /** With `endedBy`, a block that was renewed stays. */
-  async #remove(
-    { kind, value }: Pick<Block, 'kind' | 'value'>,
-    { actor, endedBy, store = this.parts.store }: { actor?: AuditActor; endedBy?: number; store?: Store },
-  ): Promise<boolean> {
-    const isRemoved = await store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
-      if (!(await tx.blocks.remove(kind, value, endedBy))) return false
-      await tx.notifyChanged(BLOCKS_CHANGED)
-      if (actor)
-        await tx.audit.add({ at: this.parts.clock(), actor, action: `${kind}.unblock`, target: value })
-      return true
-    })
-    await this.#invalidateSitesWith({ kind, value })
-    return isRemoved
   }
 
   /** After the write. A repeated action completes it. */

@@ -17,17 +17,16 @@ const COLUMNS = [
   'encodings.object',
   'encodings.locations',
   'blocks.value',
+  'blocks.expires_at',
 ] as const
 
-/** With the blocks that have not ended at `now`. */
-export const joinWithBlobs = (now: number): RawBuilder<unknown> => sql`
+export const JOINED_WITH_BLOBS: RawBuilder<unknown> = sql`
   left join encodings on encodings.hash = blobs.hash
-  left join blocks on blocks.kind = 'hash' and blocks.value = blobs.hash
-    and (blocks.expires_at is null or blocks.expires_at > ${now})`
+  left join blocks on blocks.kind = 'hash' and blocks.value = blobs.hash`
 
-/** The values of `COLUMNS`; '' for NULL. */
-type Values = Record<(typeof COLUMNS)[number], string>
+type Values = Record<(typeof COLUMNS)[number], string | null>
 
+/** '' for NULL. */
 const VALUES = COLUMNS.map((column) => sql`coalesce(cast(${sql.ref(column)} as text), '')`)
 
 /** A blob with its encodings, of which there may be none, as a line of text. No value contains a space. */
@@ -44,57 +43,44 @@ export class BlobRecordLines implements BlobRecords {
     this.#lines = new Map(lines.map((line) => [line.slice(0, line.indexOf(' ')), line]))
   }
 
-  get(hash: string): BlobRecord | undefined {
+  get(hash: string): UnreadBlobRecord | undefined {
     const line = this.#lines.get(hash)
-    return line === undefined ? undefined : new BlobRecordLine(line)
+    return line === undefined ? undefined : new UnreadBlobRecord(line)
   }
 }
 
-/** A record that is parsed when it is read: of a site with many files, few are visited. */
-class BlobRecordLine implements BlobRecord {
+/** Of a site with many files, few are visited. */
+class UnreadBlobRecord {
   readonly #line: string
 
   constructor(line: string) {
     this.#line = line
   }
 
-  get hash(): string {
-    return parseBlobRecord(this.#line).hash
-  }
-
-  get location(): BlobLocation | null {
-    return parseBlobRecord(this.#line).location
-  }
-
-  get encodings(): EncodingLocations | null {
-    return parseBlobRecord(this.#line).encodings
-  }
-
-  get isBlocked(): boolean {
-    return parseBlobRecord(this.#line).isBlocked
+  read(): BlobRecord {
+    return parseBlobRecord(this.#line)
   }
 }
 
 export function parseBlobRecord(line: string): BlobRecord {
   const values = line.split(' ')
-  const row = Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]])) as Values
-  const hash = row['blobs.hash']
-  const object = row['blobs.object'] || null
-  const pieces_hash = row['blobs.pieces_hash'] || null
-  const damaged_object = row['blobs.damaged_object'] || null
+  const row = Object.fromEntries(COLUMNS.map((column, index) => [column, values[index] || null])) as Values
+  const hash = row['blobs.hash']!
+  const [object, pieces_hash] = [row['blobs.object'], row['blobs.pieces_hash']]
+  const stored = { hash, object, pieces_hash, damaged_object: row['blobs.damaged_object'] }
   const encodings = {
     hash,
     br: toNumber(row['encodings.br']),
     zstd: toNumber(row['encodings.zstd']),
     gzip: toNumber(row['encodings.gzip']),
-    object: row['encodings.object'] || null,
-    locations: row['encodings.locations'] || null,
+    object: row['encodings.object'],
+    locations: row['encodings.locations'],
   }
   return {
     hash,
-    location: toLocation({ hash, object, size: Number(row['blobs.size']), pieces_hash, damaged_object }),
-    encodings: row['encodings.hash'] === '' ? null : toEncodingLocations(encodings),
-    isBlocked: row['blocks.value'] !== '',
+    location: toLocation({ ...stored, size: Number(row['blobs.size']) }),
+    encodings: row['encodings.hash'] === null ? null : toEncodingLocations(encodings),
+    blockedUntil: row['blocks.value'] === null ? 0 : (toNumber(row['blocks.expires_at']) ?? Infinity),
   }
 }
 
@@ -107,8 +93,8 @@ export function toLocation(
   return { hash, size, object, offset: 0, piecesHash, ...(isDamaged && { isDamaged }) }
 }
 
-function toNumber(value: string): number | null {
-  return value === '' ? null : Number(value)
+function toNumber(value: string | null): number | null {
+  return value === null ? null : Number(value)
 }
 
 /** What the column `locations` has of each encoding. */

@@ -4,7 +4,7 @@ import { isPostgres, QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { rowsStatement, statement, toBatches } from '../statement.ts'
 import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
-import { BLOB_RECORD, joinWithBlobs, parseBlobRecord, toEncodingRow, toLocation } from './blob-records.ts'
+import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toEncodingRow, toLocation } from './blob-records.ts'
 import { hasVisitsKey } from './sites.ts'
 
 type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since' | 'damaged_object'> & { site: string }
@@ -83,7 +83,7 @@ export class BlobQueries extends QueryGroup {
 
   async list(after: string, limit: number): Promise<BlobRecord[]> {
     const { rows } = await sql<{ record: string }>`
-      select ${BLOB_RECORD} as record from blobs ${joinWithBlobs(0)} where blobs.hash > ${after}
+      select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash > ${after}
       order by blobs.hash limit ${limit}`.execute(this.db)
     return rows.map(({ record }) => parseBlobRecord(record))
   }

@@ -6,7 +6,7 @@ import type { Suspension } from '../tables/accounts.ts'
 import type { BlobRecords } from '../tables/blobs.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
 import { type FormerFile, parseFiles, versionTable } from '../tables/versions.ts'
-import { BLOB_RECORDS, BlobRecordLines, joinWithBlobs } from './blob-records.ts'
+import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
 import { selectManifestHashes } from './blobs.ts'
 
 const servedVersion = versionTable.pick(
@@ -63,7 +63,7 @@ export class ServingQueries extends QueryGroup {
     const { rows } = await sql<SiteWithVersions>`
       select sites.*, ${selectVersion('live')}, ${selectVersion('requested')},
         former.files as former_files, former_shown.files as former_of_preview, ${OWNER_SUSPENSION},
-        ${this.#selectBlobs(['live', 'requested', 'former', 'former_shown'], now)} as blobs
+        ${this.#selectBlobs(['live', 'requested', 'former', 'former_shown'])} as blobs
       from sites
       left join versions as live on live.id = sites.live_version_id and ${withLive ? sql`1 = 1` : sql`1 = 0`}
       left join versions as requested
@@ -77,7 +77,7 @@ export class ServingQueries extends QueryGroup {
   async findDomain(domain: string, now: number): Promise<ServedDomain | undefined> {
     const { rows } = await sql<SiteWithVersions & { name: string; certificate_not_after: number | null }>`
       select sites.*, ${selectVersion('live')}, former.files as former_files, ${OWNER_SUSPENSION},
-        ${this.#selectBlobs(['live', 'former'], now)} as blobs,
+        ${this.#selectBlobs(['live', 'former'])} as blobs,
         coalesce(target.domain, domains.domain) as name, certificates.not_after as certificate_not_after
       from domains
       join sites on sites.slug = domains.slug
@@ -92,9 +92,9 @@ export class ServingQueries extends QueryGroup {
     return row && { ...toServedSite(row), name: row.name, certificateNotAfter: row.certificate_not_after }
   }
 
-  #selectBlobs(versions: readonly string[], now: number): RawBuilder<string | null> {
+  #selectBlobs(versions: readonly string[]): RawBuilder<string | null> {
     const ids = sql.join(versions.map((name) => sql.ref(`${name}.id`)))
-    return sql`(select ${BLOB_RECORDS} from blobs ${joinWithBlobs(now)}
+    return sql`(select ${BLOB_RECORDS} from blobs ${JOINED_WITH_BLOBS}
       where blobs.hash in (${selectManifestHashes(this.db, sql`versions.id in (${ids})`)}))`
   }
 }

@@ -48,11 +48,12 @@ export interface BlobRecord {
   location: BlobLocation | null
   /** Null before they were attempted, and for what is not compressible. */
   encodings: EncodingLocations | null
-  /** Whether the operator has blocked the content: it is not served. */
-  isBlocked: boolean
+  /** Until when the operator has blocked the content, which is not served; 0 without a block. */
+  blockedUntil: number
 }
 
-export type BlobRecords = Pick<ReadonlyMap<string, BlobRecord>, 'get'>
+/** Records that are parsed when they are read. */
+export type BlobRecords = Pick<ReadonlyMap<string, { read(): BlobRecord }>, 'get'>
 
 /** The encodings of a blob, all in one object. */
 export interface BlobEncodings extends EncodingLocations {

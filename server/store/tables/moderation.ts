@@ -3,20 +3,20 @@ import { type EntityOf, integer, json, key, nullable, oneOf, Table, text } from 
 /** What a block is about: callers of a network, in CIDR notation, or a file, by its SHA-256. */
 export type BlockKind = 'network' | 'hash'
 
-/** A block is in force while its row exists. */
+/** A block is in force until its end, or its row is removed. */
 export const blockTable = new Table({
   kind: key(oneOf<BlockKind>()),
   value: key(text),
   reason: text,
   createdAt: integer,
-  /** When it is removed; null for never. */
+  /** Null for never. */
   expiresAt: nullable(integer),
 })
 
 export type Block = EntityOf<typeof blockTable>
 
-/** The name in change notifications that stands for the blocks. No site and no domain has it. */
-export const BLOCKS_CHANGED = '_blocks'
+/** Before the value of a block, its name in change notifications. No site and no domain has such a name. */
+export const BLOCK_CHANGED = '_block '
 
 export type ReportState = 'open' | 'dismissed' | 'acted'
 

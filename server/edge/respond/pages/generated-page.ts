@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { Component } from '../../../lib/component.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { Policy } from '../policy.ts'
-import { baseHeaders } from '../served-file.ts'
+import { baseHeaders, type ServedFile } from '../served-file.ts'
 import type { LanguageHeaders } from './error-pages.ts'
 import { type Language, negotiateLanguage, TEXTS } from './language.ts'
 import type { VisitorTexts } from './languages/english.ts'
@@ -38,8 +38,8 @@ interface GeneratedPageOptions {
   policy: Policy
   accentStyle: string
   tails: readonly Tail[]
-  /** The page has no texts of the service: it is the same for every visitor, in a language that only its author knows. */
-  isOfAuthor?: boolean | undefined
+  /** What it shows, without texts of the service: the same for every visitor, in a language that only its author knows. */
+  document?: ServedFile | undefined
 }
 
 export const MAX_LANGUAGES = 3
@@ -50,9 +50,13 @@ export class GeneratedPage extends Component<GeneratedPageOptions> {
   readonly #rendered = new Map<Language, ReturnType<typeof renderPage>>()
   #end: PageEnd | undefined
 
+  get blockedUntil(): number {
+    return this.parts.document?.blockedUntil ?? 0
+  }
+
   for({ 'accept-language': accepted = '' }: LanguageHeaders) {
-    const { make, tails, isOfAuthor } = this.parts
-    const language = isOfAuthor ? 'en' : negotiateLanguage(accepted)
+    const { make, tails, document } = this.parts
+    const language = document ? 'en' : negotiateLanguage(accepted)
     const known = this.#rendered.get(language)
     if (known) return known
     const content = make(TEXTS[language])
@@ -75,16 +79,16 @@ function renderEnd({ renderRest }: PageContent, tails: readonly Tail[]) {
 
 function renderPage(
   { content, end, language }: { content: PageContent; end: PageEnd; language: Language },
-  { policy, accentStyle, tails, isOfAuthor }: GeneratedPageOptions,
+  { policy, accentStyle, tails, document }: GeneratedPageOptions,
 ) {
   const css = THEME + accentStyle + content.css
-  const start = Buffer.from(renderStart(content, css, isOfAuthor ? undefined : language))
+  const start = Buffer.from(renderStart(content, css, document ? undefined : language))
   const body = Buffer.concat([start, end.bytes])
   const etag = `"${hash('sha256', Buffer.concat([start, end.digest, Buffer.from(policy.headersDigest)])).slice(0, 32)}"`
   const always = [
     ...['ETag', etag],
     ...['Content-Security-Policy', securityPolicy(css, content.allowedSources, tails)],
-    ...(isOfAuthor ? [] : ['Vary', 'Accept-Language']),
+    ...(document ? [] : ['Vary', 'Accept-Language']),
     ...baseHeaders(policy),
   ]
   const headers = [

@@ -47,7 +47,7 @@ export function fallbackIndex(
     const others = files.filter((one) => one !== source)
     const head = buildHead(title ?? basename(decodePath(source.path)), published)
     const make = () => markdownPage({ content, source, others }, head)
-    return new GeneratedPage({ ...options, make, isOfAuthor: true })
+    return new GeneratedPage({ ...options, make, document: source })
   }
   if (files.length > 1) {
     const show = isGallery(files) ? galleryPage : listingPage
