@@ -82,10 +82,8 @@ type AdmissionOptions = { clientIp: (request: IncomingMessage) => string } & Pic
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const { limits, clientIp } = options
   const isForeignPage = recognizeForeignPages(options.baseUrl)
-  app.decorateRequest('caller')
-  app.decorateRequest('sessionToken')
+  for (const name of ['caller', 'sessionToken', 'admission']) app.decorateRequest(name)
   app.decorateRequest('isUncharged', false)
-  app.decorateRequest('admission')
   app.decorateRequest('confirmCaller', function () {
     return confirmCaller(this, options)
   })
@@ -108,8 +106,9 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       options.publishQueue.assertRoom(caller)
       caller.onDisconnect = (listener) => void reply.raw.once('close', listener)
     }
-    // An administrator in a blocked network can end the block.
-    if (access !== 'admin') await options.blocklist.assertCaller(caller.address)
+    // An administrator in a blocked network can end the block, on pages that first get the account.
+    const mayPassBlock = access === 'admin' || access === 'any'
+    if (!mayPassBlock) await options.blocklist.assertCaller(caller.address)
     const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
     const chargeOne = () => chargeRequest(limits, request, reply, kind)
     const admitCaller = async () => {
@@ -123,7 +122,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
         else await chargeOne()
       }
       assertQuerySize(request.url)
-      if (access === 'admin' && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
+      if (mayPassBlock && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
       if (credential?.kind === 'key' && !caller.account) throw invalidCredential(request)
       const isOpen = SAFE_METHODS.has(request.method) || access === 'admin' || foreignPages
       if (!isOpen && !caller.account && isForeignPage(request.headers)) throw foreignPage(request)

@@ -279,7 +279,7 @@ describe('what an operator takes away', () => {
 describe('a blocked network', () => {
   test('is refused by the API, not by sites, until the block ends; at most 10,000 can be', async () => {
     await using api = await Api.start()
-    const { key } = await administrator(api)
+    const { key, session: headers } = await administrator(api)
     const owner = await api.account()
     const { siteUrl } = await api.publish(owner.client, { 'index.html': 'x' })
     const add = (more: object) => {
@@ -296,9 +296,12 @@ describe('a blocked network', () => {
     await expectFailure(api.anonymous.requestCode('a@example.com'), 'BLOCKED')
     assert.equal((await api.request('PUT', '/', { body: '<p>x' })).json.code, 'BLOCKED')
     assert.equal((await api.visit(siteUrl)).status, 200)
-    for (const path of ['/api/admin/audit', '/api/admin/nothing'])
+    for (const path of ['/api/admin/audit', '/api/admin/nothing', '/api/v1/me'])
       assert.equal((await api.request('GET', path, { key: owner.key })).json.code, 'BLOCKED')
-    assert.equal((await api.request('GET', '/api/admin/audit', { key })).status, 200)
+    // The page of blocks gets the account first.
+    for (const path of ['/api/admin/audit', '/api/v1/me'])
+      for (const credential of [{ key }, { headers }])
+        assert.equal((await api.request('GET', path, credential)).status, 200)
     const status = async () => (await api.request('GET', '/api/v1/me', { key: owner.key })).status
     api.pass(HOUR_MS - 10)
     assert.equal(await status(), 403)

@@ -7,6 +7,7 @@ import { toFiles } from '../api/content.ts'
 import type { BrowserUser } from '../support/browser.ts'
 import { openOperator } from '../support/service.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { visited } from './file-drop.ts'
 import { seedAdministration, seedModeration } from './seeded-administration.ts'
 import { web } from './shared.ts'
@@ -187,6 +188,40 @@ describe('the administration', requiresBrowser, () => {
     await page.getByText(`Nothing found for "${slug}"`).waitFor()
     assert.notEqual(await page.evaluate(() => document.activeElement?.localName), 'body')
     await assert.rejects(owner.client.details(slug), { code: 'NOT_FOUND' })
+  })
+
+  test('blocks the network of the administrator, who ends it on a page that is loaded again', async () => {
+    const networks = ['127.0.0.1/32', '::1/128']
+    await using operator = await openOperator(web.service, {})
+    const actor = { accountId: null, name: 'test', network: null }
+    await using blocked = new AsyncDisposableStack()
+    for (const value of networks) {
+      const block = { kind: 'network', value, reason: 'A typo', force: true } as const
+      await operator.blocks.add(actor, block)
+      // Also when the test fails: others have the same network.
+      blocked.defer(() =>
+        operator.blocks.remove(actor, block).then(
+          () => undefined,
+          () => undefined,
+        ),
+      )
+    }
+    const refused = () =>
+      web.service
+        .client()
+        .limits()
+        .then(
+          () => false,
+          () => true,
+        )
+    await waitFor(refused)
+    await page.goto(web.url('/admin/blocks'))
+    for (const network of networks) {
+      await choose(network, 'End block')
+      await act(`End the block of ${network}?`, 'End block', {})
+      await page.getByRole('row', { name: network }).waitFor({ state: 'detached' })
+    }
+    assert.equal(await refused(), false)
   })
 
   test('sets a message that all users see until they dismiss it, and removes it', async () => {

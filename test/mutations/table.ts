@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
   ['lets the owner of a suspended site publish', 'server/accounts/authorization.ts', 'requireAccessTo', 'if (!RIGHTS_WHILE_SUSPENDED.has(right)) await assertNotSuspended(queries, current, account)', 'if (false) await assertNotSuspended(queries, current, account)', MODERATION],
   ['lets a suspended account publish', 'server/api/auth.ts', 'assertPermitted', 'caller.account && !isAllowedWhileSuspended(request)', 'caller.account && false', MODERATION],
   ['shows a collaborator why the owner is suspended', 'server/accounts/authorization.ts', 'assertNotSuspended', "if (owner?.suspension) throw new ApiError('SITE_SUSPENDED', OWNER_SUSPENDED)", "if (owner?.suspension) throw siteSuspended(owner.suspension)\n  if (owner?.suspension) throw new ApiError('SITE_SUSPENDED', OWNER_SUSPENDED)", MODERATION],
-  ['accepts requests of a blocked network', 'server/api/auth.ts', 'admit', "if (access !== 'admin') await options.blocklist.assertCaller(caller.address)", 'if (false) await options.blocklist.assertCaller(caller.address)', MODERATION],
+  ['accepts requests of a blocked network', 'server/api/auth.ts', 'admit', "if (!mayPassBlock) await options.blocklist.assertCaller(caller.address)", 'if (false) await options.blocklist.assertCaller(caller.address)', MODERATION],
   ['accepts a blocked file whose hash was not declared', 'server/publish/finalize.ts', 'Finalizer.#check', 'await blocklist.assertFiles(whole)', '', MODERATION],
   ['keeps serving a blocked file from a cache', 'server/operations/moderation/blocks.ts', 'Blocks.#invalidateSitesWith', "if (kind === 'hash') await invalidateSitesWith(this.parts.store, value)", '', MODERATION],
   ['blocks the network of the operator who blocks', 'server/operations/moderation/blocks.ts', 'findProblem', 'new NetworkSet([network]).has(ownAddress)', 'false', MODERATION],
@@ -923,7 +923,7 @@ const ROWS: readonly Row[] = [
   ['shows no node as silent', 'server/operations/fleet/nodes.ts', 'isSilent', 'now - seenAt > SILENT_MS', 'now < 0', ADMIN],
   ['lists certificates without their order', 'server/operations/administration/lists.ts', 'Lists.certificates', 'this.parts.store.read.certificates.page({ limit: limit + 1, after, prefix })', 'this.parts.store.read.certificates.page({ limit: limit + 1, prefix })', ADMIN],
   ['locks an administrator out who suspends itself', 'server/api/auth.ts', 'assertPermitted', "if (access === 'admin') return assertAdministration(request, clock())", "if (access === 'admin') assertAdministration(request, clock())", MODERATION],
-  ['locks an administrator out who blocks its own network', 'server/api/auth.ts', 'admit', "if (access !== 'admin') await options.blocklist.assertCaller(caller.address)", 'await options.blocklist.assertCaller(caller.address)', MODERATION],
+  ['locks an administrator out who blocks its own network', 'server/api/auth.ts', 'admit', "access === 'admin' || access === 'any'", "access === 'admin'", MODERATION],
   ['generates pages without a link for reports', 'server/edge/respond/pages/page-frame.ts', 'PageFrame.render', '<a href="${REPORT_PATH}" rel="nofollow">${TEXTS[language].reportAbuse}</a>', '', ABUSE],
   ['lets a report name a page of another host', 'server/edge/report-link.ts', 'redirectToReport', 'referer.startsWith(root) ? referer : root', 'referer || root', ABUSE],
   // Sign-up, plans, settings
