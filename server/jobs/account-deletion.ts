@@ -42,7 +42,7 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       const current = await tx.accounts.find(account.id)
       // Its address could create an account again, which would not be suspended.
       if (current && !removal) assertAccountNotSuspended(current)
-      await assertNotLast(tx, account)
+      if (!removal?.mayBeLast) await assertNotLast(tx, account)
       if (current?.deletionStartedAt === null) {
         const [at, reason] = [clock(), removal?.reason ?? null]
         const event = { kind: 'account-deleted', to: account.email, at, reason } as const

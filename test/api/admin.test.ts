@@ -111,8 +111,8 @@ describe('a key of scope admin', () => {
   })
 })
 
-test('the last administrator stays one until the command line removes the mark', async () => {
-  const { store } = await api.operator()
+test('the last administrator stays one until the command line removes the mark or the account', async () => {
+  const { store, removals } = await api.operator()
   for (const { email } of await store.read.accounts.administrators()) await setMark(email, false)
   const { email, key } = await administrator(api)
   const id = await findId(email)
@@ -129,7 +129,13 @@ test('the last administrator stays one until the command line removes the mark',
   assert.equal((await other.client.me()).administrator, true)
   assert.equal((await set(otherId, false)).status, 200)
   assert.equal((await set(id, false)).status, 409)
+  const json = { reason: 'leaves' }
+  const removal = await api.request('DELETE', `/api/admin/accounts/${id}`, { key, json })
+  assert.equal(removal.json.code, 'LAST_ADMINISTRATOR')
   await setMark(email, false)
+  assert.deepEqual(await store.read.accounts.administrators(), [])
+  await setMark(email, true)
+  await removals.deleteAccount(COMMAND_LINE, email, json.reason)
   assert.deepEqual(await store.read.accounts.administrators(), [])
 })
 

@@ -8,7 +8,7 @@ import { deleteRest, deleteSite } from '../../sites/trash.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
-import type { AuditActor } from '../../store/tables/administration.ts'
+import { type AuditActor, COMMAND_LINE } from '../../store/tables/administration.ts'
 import { requirePresentSite } from './moderated-sites.ts'
 import { notify } from './suspensions.ts'
 
@@ -22,6 +22,8 @@ interface RemovalsParts extends Pick<Parts, 'store' | 'clock'> {
 /** Of an operator; `record` adds to the write that closes the account. */
 export interface AccountRemoval {
   reason: string
+  /** Whether the service may have no administrator afterwards. */
+  mayBeLast: boolean
   record(tx: WriteTransaction): Promise<void>
 }
 
@@ -70,13 +72,13 @@ export class Removals extends Component<RemovalsParts> {
     return { domain }
   }
 
-  /** Also deletes all of its sites. LAST_ADMINISTRATOR. See `requireAccountOf`. */
+  /** Also deletes all of its sites. LAST_ADMINISTRATOR, except for the command line. See `requireAccountOf`. */
   async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<{ email: string }> {
     const { store, clock, accountDeletion } = this.parts
     const account = await requireAccountOf(store.read, target)
     const { email } = account
     await accountDeletion.deleteAccount(account, email, {
-      reason,
+      ...{ reason, mayBeLast: actor === COMMAND_LINE },
       record: (tx) =>
         tx.audit.add({ at: clock(), actor, action: 'account.delete', target: email, details: { reason } }),
     })
