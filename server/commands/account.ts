@@ -1,6 +1,6 @@
 import type { LimitsChange } from '../../protocol/api/account.schema.ts'
 import { EXCEPTIONS } from '../../protocol/api/account.ts'
-import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
+import { formatAlternatives, formatUtc, UNLIMITED } from '../../protocol/format.ts'
 import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
 import { readValue } from '../config/setting-types.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
@@ -65,7 +65,8 @@ async function setPlan(context: CommandContext, args: string[]): Promise<number>
   await using data = await context.openData()
   const { limits } = await data.administrators.setPlan(COMMAND_LINE, email, change)
   context.print(`${email} is on the plan ${plan} (displayed as "${plans[plan]!.name}").`)
-  for (const [limit, value] of Object.entries(limits)) context.print(`Exception: ${toOption(limit)} ${value}`)
+  for (const [limit, value] of Object.entries(limits))
+    context.print(`Exception: ${toOption(limit)} ${value === UNLIMITED ? 'unlimited' : value}`)
   return 0
 }
 

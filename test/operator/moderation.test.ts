@@ -73,6 +73,22 @@ test('the operator stops abuse from the command line while the service runs, and
   )
 })
 
+test('the operator sets a plan with exceptions, which are printed as the command takes them', async () => {
+  const { email } = await api.account()
+  const set = (...options: string[]) => command('account', 'plan', email, 'hobby', ...options)
+  const isSet = `${email} is on the plan hobby (displayed as "Hobby").`
+  const exceptions = ['--requests-per-hour unlimited', '--sites 5', '--bytes 2000000000']
+  assert.deepEqual(
+    (await set('--sites', '5', '--bytes', '2GB', '--requests-per-hour', 'unlimited')).split('\n'),
+    [isSet, ...exceptions.map((exception) => `Exception: ${exception}`)],
+  )
+  assert.deepEqual((await set(...exceptions.join(' ').split(' '))).split('\n').length, 4)
+  assert.equal(
+    await set('--sites', 'plan', '--bytes', 'plan'),
+    `${isSet}\nException: --requests-per-hour unlimited`,
+  )
+})
+
 test('what publishers choose neither begins a line nor controls the terminal of the operator', async () => {
   const owner = await api.account()
   const title = '\u001b]0;x\u0007Bank\nowner  other@example.com\u009b31m \u202ehtap'
