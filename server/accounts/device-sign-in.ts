@@ -13,6 +13,7 @@ import type { DeviceSignIn } from '../store/tables/sign-ins.ts'
 import { assertNotBeingDeleted, FULL_GRANT } from './authorization.ts'
 import { findReplaced, keyScope, mintKey, readKeyName } from './named-keys.ts'
 import type { OAuthProblem } from './oauth/clients.ts'
+import { countInWindow } from './rate-limits.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS
 
@@ -127,17 +128,14 @@ export class DeviceSignIns extends Component<Pick<Parts, 'store' | 'baseUrl' | '
     const { clock, store } = this.parts
     const now = clock()
     const hour = Math.floor(now / HOUR_MS) * HOUR_MS
-    const counter = `device:${id}`
-    const count = await store.execute('relaxed', ({ counters }) => counters.add(counter, hour))
-    if (count > MAX_CODES_PER_HOUR)
-      throw new ApiError('RATE_LIMITED', 'Too many wrong codes were entered. Try again in an hour.', {
-        retryAfterSeconds: Math.ceil((hour + HOUR_MS - now) / SECOND_MS),
-      })
+    const limit = { counter: `device:${id}`, windowMs: HOUR_MS, max: MAX_CODES_PER_HOUR, now }
+    const sentence = 'Too many wrong codes were entered. Try again in an hour.'
+    await store.execute('relaxed', (queries) => countInWindow(queries, limit, sentence))
     const code = parseCode(typed)
     const found =
       code !== undefined && (await store.read.deviceSignIns.findPending(this.#codes.signAll([code]), now))
     if (!found) throw invalidCode()
-    await store.execute('relaxed', ({ counters }) => counters.decrement(counter, hour))
+    await store.execute('relaxed', ({ counters }) => counters.decrement(limit.counter, hour))
     return found
   }
 

@@ -1,12 +1,14 @@
 import { rateLimitSubnet, shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
 import { Component } from '../lib/component.ts'
+import { ApiError } from '../lib/errors.ts'
 import { memoize } from '../lib/memoize.ts'
-import { HOUR_MS } from '../lib/time.ts'
+import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
 import { Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
+import { counterWindow } from '../store/tables/usage.ts'
 import type { Caller } from './authorization.ts'
 import type { KeyCaller } from './named-keys.ts'
 
@@ -196,6 +198,17 @@ export class RateLimits extends Component<LimitsParts> {
       return { key: accountKey(caller.account.id), limit: plans.limitsOf(caller.account).requestsPerHour }
     return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous }
   }
+}
+
+/** Within a write. RATE_LIMITED with this sentence for more than `max` in a window, until its end. */
+export async function countInWindow(
+  { counters }: Pick<Queries, 'counters'>,
+  { counter, windowMs, max, now }: { counter: string; windowMs: number; max: number; now: number },
+  sentence: string,
+): Promise<void> {
+  if ((await counters.add(counter, counterWindow(now, windowMs))) <= max) return
+  const retryAfterSeconds = Math.ceil((windowMs - (now % windowMs)) / SECOND_MS)
+  throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds })
 }
 
 export function counterKeys(accountId: string): string[] {

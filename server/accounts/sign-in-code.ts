@@ -1,9 +1,9 @@
-import { ApiError } from '../lib/errors.ts'
 import { formatUtc, HOUR_MS } from '../lib/time.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { SignInCode } from '../store/tables/sign-ins.ts'
 import { toMailbox } from './email-address.ts'
+import { countInWindow } from './rate-limits.ts'
 
 // Limits, and why another client cannot use them against the owner: docs/decisions/017-sign-in-attempts.md.
 
@@ -61,7 +61,8 @@ export async function issueCode(
   const window = Math.floor(now / HOUR_MS) * HOUR_MS
   const mailbox = toMailbox(code.email)
   const counter = isKnown ? `codes:${mailbox}:${source}` : `codes:${mailbox}`
-  if ((await tx.counters.add(counter, window)) > MAX_CODES_PER_HOUR) throw tooManyCodes(window + HOUR_MS, now)
+  const sentence = `Hourly limit reached (${MAX_CODES_PER_HOUR} codes per email address). Try again at ${formatUtc(window + HOUR_MS)}.`
+  await countInWindow(tx, { counter, windowMs: HOUR_MS, max: MAX_CODES_PER_HOUR, now }, sentence)
   if (isLocked) return undefined
   const row = { ...code, network: caller.networks[0], attemptTries: 0, openTries: 0 }
   await tx.rows.insert('sign_in_codes', { ...row, expiresAt: now + CODE_SECONDS * 1000 })
@@ -153,9 +154,4 @@ async function countFailure(
   const window = Math.floor(now / HOUR_MS) * HOUR_MS
   if ((await tx.counters.add(`lock letters:${toMailbox(email)}`, window)) > 1) return undefined
   return areUnknownLocked ? 'unknown sources' : 'caller'
-}
-
-function tooManyCodes(resetsAt: number, now: number): ApiError {
-  const sentence = `Hourly limit reached (${MAX_CODES_PER_HOUR} codes per email address). Try again at ${formatUtc(resetsAt)}.`
-  return new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: Math.ceil((resetsAt - now) / 1000) })
 }

@@ -6,9 +6,10 @@ import type {
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { readEmail } from '../accounts/email-address.ts'
+import { countInWindow } from '../accounts/rate-limits.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
-import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
+import { DAY_MS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
@@ -80,11 +81,8 @@ async function invite(
   { account, site, email, now }: { account: Account; site: Site; email: string; now: number },
 ): Promise<void> {
   const { id: accountId, email: ownerEmail } = account
-  const sent = await tx.notices.count(accountId, 'site-shared', now - DAY_MS)
-  if (sent >= MAX_INVITATIONS_PER_DAY) {
-    const sentence = `An account can invite ${MAX_INVITATIONS_PER_DAY} collaborators a day`
-    throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: DAY_SECONDS })
-  }
+  const limit = { counter: `invitations:${accountId}`, windowMs: DAY_MS, max: MAX_INVITATIONS_PER_DAY, now }
+  await countInWindow(tx, limit, `An account can invite ${MAX_INVITATIONS_PER_DAY} collaborators a day (UTC)`)
   const event = { kind: 'site-shared', slug: site.slug, ownerEmail, to: email } as const
   await tx.notices.add({ id: `site-shared ${site.slug} ${email} ${now}`, accountId, event, createdAt: now })
 }

@@ -10,15 +10,15 @@ import {
   isRetired,
   requireAccess,
 } from '../accounts/authorization.ts'
+import { countInWindow } from '../accounts/rate-limits.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
-import { DAY_MS, SECOND_MS, toIso } from '../lib/time.ts'
+import { DAY_MS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { BEING_DELETED, type Site } from '../store/tables/sites.ts'
-import { counterWindow } from '../store/tables/usage.ts'
 import { isPreviewName, PREVIEW_NAME_RULE } from './preview.ts'
 import { isGeneratedSlug, LABEL_PATTERN } from './slug.ts'
 
@@ -137,7 +137,8 @@ export async function renameWithin(
   { account, site, name, now }: { account: Account; site: Site; name: string; now: number },
 ): Promise<void> {
   const { slug, liveVersionId } = site
-  await assertBelowDailyLimit(tx, account, now)
+  const limit = { counter: `renames:${account.id}`, windowMs: DAY_MS, max: MAX_RENAMES_PER_DAY, now }
+  await countInWindow(tx, limit, `An account can rename sites ${MAX_RENAMES_PER_DAY} times a day (UTC)`)
   await takeName(tx, name, (former) => former.renamedTo === slug || isReusable(former, account.id))
   const former = await tx.sites.rename(slug, name, now)
   // The head of the root document may contain the URL of the site.
@@ -168,14 +169,6 @@ async function takeName(
 /** Visitors never saw a site that was never finalized, so its owner can use the name again. */
 function isReusable({ deletionReason, ownerId, keptUntil }: Site, accountId: string | undefined): boolean {
   return deletionReason === 'abandoned' && ownerId === accountId && keptUntil !== BEING_DELETED
-}
-
-async function assertBelowDailyLimit(tx: WriteTransaction, account: Account, now: number): Promise<void> {
-  const count = await tx.counters.add(`renames:${account.id}`, counterWindow(now, DAY_MS))
-  if (count <= MAX_RENAMES_PER_DAY) return
-  throw new ApiError('RATE_LIMITED', `An account can rename sites ${MAX_RENAMES_PER_DAY} times a day (UTC)`, {
-    retryAfterSeconds: Math.ceil((DAY_MS - (now % DAY_MS)) / SECOND_MS),
-  })
 }
 
 function nameTaken(name: string, by = ''): ApiError {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { pluck } from '../support/pluck.ts'
-import { assertWaits, expectFailure, startApi } from './api.ts'
+import { assertWaits, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { toManifest } from './content.ts'
 import { mailsTo } from './sign-in-mails.ts'
 
@@ -151,8 +151,11 @@ describe('adding a collaborator', () => {
       await api.publish(owner.client, { 'index.html': 'one' }),
       await api.publish(owner.client, { 'index.html': 'other' }),
     ]
-    for (let number = 0; number < MAX_COLLABORATORS; number++)
+    api.pass(DAY_MS - (api.clock.now % DAY_MS))
+    for (let number = 0; number < MAX_COLLABORATORS; number++) {
       await owner.client.addCollaborator(one.slug, `friend${number}@example.com`)
+      if (number === 0) api.pass(HOUR_MS)
+    }
     await expectFailure(
       owner.client.addCollaborator(one.slug, 'more@example.com'),
       'COLLABORATOR_LIMIT_REACHED',

@@ -16,6 +16,7 @@ import {
   requireAccount,
   requireKeyHash,
 } from '../../accounts/authorization.ts'
+import { countInWindow } from '../../accounts/rate-limits.ts'
 import { endFrames } from '../../accounts/review-frames.ts'
 import { ChangeWaits } from '../../lib/change-waits.ts'
 import { Component } from '../../lib/component.ts'
@@ -32,7 +33,6 @@ import type {
   StoredReviewLink,
   StoredThread,
 } from '../../store/tables/reviews.ts'
-import { counterWindow } from '../../store/tables/usage.ts'
 import { reviewedHash } from '../preview.ts'
 import { PreviewTokens } from '../preview-links.ts'
 import { assertStorable } from '../site-metadata.ts'
@@ -369,11 +369,8 @@ export class Reviews extends Component<ReviewParts> {
     if (role !== 'guest') return
     // The store keeps no addresses.
     const counter = `review:${link!.id}:${this.#networks.sign([rateLimitSubnet(address)])}`
-    const window = counterWindow(now, HOUR_MS)
-    if ((await tx.counters.add(counter, window)) <= COMMENTS_PER_HOUR) return
-    throw new ApiError('RATE_LIMITED', `A reviewer can comment ${COMMENTS_PER_HOUR} times an hour`, {
-      retryAfterSeconds: Math.max(1, Math.ceil((window + HOUR_MS - now) / SECOND_MS)),
-    })
+    const limit = { counter, windowMs: HOUR_MS, max: COMMENTS_PER_HOUR, now }
+    await countInWindow(tx, limit, `A reviewer can comment ${COMMENTS_PER_HOUR} times an hour`)
   }
 }
 
