@@ -1,4 +1,4 @@
-import type { FromFrame, Mark, ToFrame } from './port.ts'
+import type { FromFrame, Mark, Press, ToFrame } from './port.ts'
 
 // Runs in the reviewed page (server/edge/review.ts). The page can imitate or disable all of it: it reports places and
 // shows marks, and knows nothing else.
@@ -27,6 +27,7 @@ let current: Element | undefined
 let path = location.pathname
 let reported = ''
 
+const root = document.documentElement
 const host = document.createElement('div')
 const shadow = host.attachShadow({ mode: 'closed' })
 const sheet = new CSSStyleSheet()
@@ -42,7 +43,7 @@ addEventListener('message', (event) => {
   port?.close()
   port = given
   port.onmessage = ({ data }: MessageEvent<ToFrame>) => receive(data)
-  document.documentElement.append(host)
+  root.append(host)
   reported = ''
   arrive()
 })
@@ -60,7 +61,7 @@ function receive(message: ToFrame): void {
   if (message.type === 'mode') setMode(message.commenting)
   else if (message.type === 'show') show(message.id)
   else if (message.type === 'scroll') scrollBy(message)
-  else if (message.type === 'press') press(message.left, message.top)
+  else if (message.type === 'press') press(message)
   else {
     marks = message.marks
     reported = ''
@@ -70,7 +71,7 @@ function receive(message: ToFrame): void {
 
 function setMode(commenting: boolean): void {
   isCommenting = commenting
-  document.documentElement.style.cursor = commenting ? 'crosshair' : ''
+  root.style.cursor = commenting ? 'crosshair' : ''
   if (!commenting) choose(undefined)
 }
 
@@ -88,11 +89,11 @@ function show(id: string): void {
   setTimeout(() => !isCommenting && choose(undefined), 1500)
 }
 
-function press(clientX: number, clientY: number): void {
+function press(click: Press): void {
+  const { clientX, clientY } = click
   const pressed = document.elementFromPoint(clientX, clientY)
   const target = pressed === host ? shadow.elementFromPoint(clientX, clientY) : pressed
-  const how = { bubbles: true, cancelable: true, composed: true, view: window }
-  target?.dispatchEvent(new MouseEvent('click', { ...how, clientX, clientY }))
+  target?.dispatchEvent(new MouseEvent('click', click))
 }
 
 function clean(text: string): string {
@@ -101,7 +102,7 @@ function clean(text: string): string {
 
 function selectorOf(element: Element): string {
   const parts: string[] = []
-  for (let at: Element | null = element; at && at !== document.documentElement; at = at.parentElement) {
+  for (let at: Element | null = element; at && at !== root; at = at.parentElement) {
     const byId = at.id && `#${CSS.escape(at.id)}`
     if (byId && document.querySelectorAll(byId).length === 1) {
       parts.unshift(byId)
@@ -141,9 +142,9 @@ type PageText = ReturnType<typeof readPage>
 function findPlace({ selector, text, before, after }: Mark, page: PageText): Element | null | undefined {
   let bySelector: Element | null = null
   try {
-    bySelector = selector === '' ? null : document.querySelector(selector)
+    bySelector = document.querySelector(selector)
   } catch {
-    // A selector that another browser has made.
+    // The selector is empty, or another browser has made it.
   }
   if (bySelector && clean(bySelector.textContent).includes(text)) return bySelector
   if (text === '') return undefined
@@ -177,7 +178,7 @@ function placeMarks(): void {
     arrive()
     return
   }
-  if (!host.isConnected) document.documentElement.append(host)
+  if (!host.isConnected) root.append(host)
   const page = readPage()
   found = new Map(marks.map((mark) => [mark.id, findPlace(mark, page)]))
   draw()
@@ -206,7 +207,7 @@ function draw(): void {
     taken.add(`${left} ${top}`)
     const button = document.createElement('button')
     button.textContent = label
-    button.setAttribute('aria-label', `Comment ${label}`)
+    button.ariaLabel = `Comment ${label}`
     button.style.left = `${left}px`
     button.style.top = `${top < 0 ? top - 12 : Math.max(0, top - 12)}px`
     button.onclick = () => send({ type: 'open', id })
@@ -240,7 +241,7 @@ function isOwn(event: Event): boolean {
 }
 
 function elementAt({ target }: Event): Element | undefined {
-  return target instanceof Element && target !== document.documentElement ? target : undefined
+  return target instanceof Element && target !== root ? target : undefined
 }
 
 /** Before the handlers of the page. */
@@ -334,7 +335,7 @@ const placeSoon = once((run) => {
   }, 500)
 }, placeMarks)
 
-new MutationObserver(placeSoon).observe(document.documentElement, {
+new MutationObserver(placeSoon).observe(root, {
   childList: true,
   subtree: true,
   characterData: true,

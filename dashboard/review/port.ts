@@ -16,6 +16,13 @@ export interface Mark extends Pick<ReviewPlace, 'selector' | 'text' | 'before' |
   label: string
 }
 
+/** A click at a place of the window of the frame, in CSS pixels. */
+export interface Press extends MouseEventInit {
+  type: 'press'
+  clientX: number
+  clientY: number
+}
+
 export type ToFrame =
   | { type: 'mode'; commenting: boolean }
   /** Those of the page that the frame shows. */
@@ -23,8 +30,7 @@ export type ToFrame =
   | { type: 'show'; id: string }
   /** CSS pixels. */
   | { type: 'scroll'; left: number; top: number }
-  /** A click at this place of the window, in CSS pixels. */
-  | { type: 'press'; left: number; top: number }
+  | Press
 
 export type FromFrame =
   | { type: 'ready'; path: string }

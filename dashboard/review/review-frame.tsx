@@ -100,7 +100,8 @@ function usePointerRelay(
   }
   const press = ({ clientX, clientY }: MouseEvent) => {
     const { left, top } = frame.current!.getBoundingClientRect()
-    port.current?.send({ type: 'press', left: clientX - left, top: clientY - top })
+    const at = { clientX: clientX - left, clientY: clientY - top }
+    port.current?.send({ type: 'press', ...at, bubbles: true, cancelable: true, composed: true })
   }
   return { onWheel: scroll, onPointerDown: hold, onClick: press }
 }
