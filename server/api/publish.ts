@@ -113,7 +113,6 @@ function toManifestEntry({ path, bytes, contentType = mediaType(path) }: Content
   return { path, size: Math.max(bytes.length, 1), contentType }
 }
 
-/** See `Finalizer` for the charges. */
 async function finalize(
   { request, reply, caller, params, body }: Call<'finalizeVersion'>,
   { finalizer, limits }: Pick<Services, 'finalizer' | 'limits'>,

@@ -60,7 +60,6 @@ export function previewHandlers({ previews }: Pick<Services, 'previews'>) {
   } satisfies Partial<Handlers>
 }
 
-/** See `Thumbnails` for the charges. */
 async function putThumbnail(
   { request, reply, caller, params }: Call<'putThumbnail'>,
   { thumbnails, limits }: Pick<Services, 'thumbnails' | 'limits'>,

@@ -171,7 +171,7 @@ class Verification extends Component<VerifyOptions & { signal: AbortSignal | und
     const { store, log, telemetry } = this.parts
     const { object, offset: start, size: length, hash } = location
     const keys = await store.read.blobs.referencingSites([record.hash], '', MAX_LOGGED_SITES)
-    const sites = [...(await store.read.sites.currentSlugs(keys)).values()]
+    const sites = [...(await store.read.sites.currentSlugs(keys)).values()].sort()
     log.error(message, { node: hostname(), object, start, length, hash, sites, ...cause })
     telemetry.metrics.counter('slipway_damaged_files_total', { found: 'sweep' }).add()
     this.found++

@@ -157,7 +157,6 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return this.#change('remove', which, [], (db) => db.deleteFrom(this.#name))
   }
 
-  /** Removes rows, and returns them. */
   async take(which: Where<Name>): Promise<E[]> {
     const { rows } = await this.#execute('take', which, [], (db, matches) =>
       db.deleteFrom(this.#name).where(matches).returning(this.#view.columns),

@@ -90,7 +90,6 @@ export class ServedFile {
     return this.#getStored().location ?? undefined
   }
 
-  /** 0 without a block. */
   get blockedUntil(): number {
     return this.#getStored().blockedUntil ?? 0
   }

@@ -5,13 +5,11 @@ import type { Block, BlockKind, ReportedSite, ReportState } from '../tables/mode
 export class BlockQueries extends QueryGroup {
   readonly #rows = this.rows('blocks')
 
-  /** Those after this one, in the order of their keys. */
   page({ kind, value }: Pick<Block, 'kind' | 'value'>, limit: number): Promise<Block[]> {
     const isAfter = sql<boolean>`(kind, value) > (${kind}, ${value})`
     return this.#rows.list((all) => all.where(isAfter).orderBy('kind').orderBy('value').limit(limit))
   }
 
-  /** Those with these values. */
   among(value: readonly string[]): Promise<Block[]> {
     return this.#rows.list({ kind: ['hash', 'network'], value })
   }

@@ -16,9 +16,8 @@ export const blobTable = new Table({
   damagedObject: nullable(text),
 })
 
-/** A reference to a blob from a site beside the one in `blobs`. */
+/** A reference to a blob from a site, by its `visitsKey`, beside the one in `blobs`. */
 export const blobNameTable = new Table({
-  /** The `visitsKey` of the site. */
   site: key(text),
   hash: key(text),
   /** The owner of the site; null while it is anonymous. */
@@ -52,7 +51,6 @@ export interface BlobRecord {
   blockedUntil: number
 }
 
-/** Records that are parsed when they are read. */
 export type BlobRecords = Pick<ReadonlyMap<string, { read(): BlobRecord }>, 'get'>
 
 /** The encodings of a blob, all in one object. */

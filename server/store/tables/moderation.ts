@@ -9,7 +9,6 @@ export const blockTable = new Table({
   value: key(text),
   reason: text,
   createdAt: integer,
-  /** Null for never. */
   expiresAt: nullable(integer),
 })
 
