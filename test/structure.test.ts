@@ -131,7 +131,6 @@ const SHORT_FILES: Record<string, string> = {
   'server/edge/request-metrics.ts': 'the numbers of the edge',
   'server/edge/respond/pages/markdown-page.ts': 'a page',
   'server/mail/folder.ts': 'an engine',
-  'server/publish/merge.ts': 'the rules of a merge',
   'dashboard/admin/views.ts': 'the table of tabs',
   'dashboard/claim/claim-page.tsx': 'a page, loaded when it is opened',
   'dashboard/home/agent-instructions.tsx': 'a tab, loaded when it is opened',

@@ -15,7 +15,7 @@ const MAX_SEARCHED = 500_000
 const MAX_OCCURRENCES = 200
 
 const STYLE = `:host{all:initial}
-.box{position:fixed;pointer-events:none;border:2px solid #0b5a75;background:rgb(11 90 117/.12);border-radius:4px;box-sizing:border-box}
+.box{position:fixed;pointer-events:none;border:2px solid #0b5a75;background:#0b5a751f;border-radius:4px;box-sizing:border-box}
 button{position:fixed;min-width:24px;height:24px;padding:0 6px;border:2px solid #fff;border-radius:12px 12px 12px 2px;background:#0b5a75;color:#fff;font:600 12px/20px system-ui,sans-serif;cursor:pointer;box-shadow:0 1px 4px rgb(0 0 0/.4)}
 button:focus-visible{outline:3px solid #fff;outline-offset:-5px}`
 
@@ -283,7 +283,7 @@ function move(from: Element | undefined, step: number): void {
   const all = [...document.body.querySelectorAll('*')].filter(
     (one) =>
       one.getClientRects().length > 0 &&
-      (one.matches('img, svg, video, button, a, input') ||
+      (one.matches('img,svg,video,button,a,input') ||
         one.shadowRoot ||
         [...one.childNodes].some((node) => node.nodeType === 3 && node.nodeValue?.trim())),
   )

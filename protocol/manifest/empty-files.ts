@@ -1,6 +1,4 @@
 import type { FileEntry } from '../api/fields.schema.ts'
-import type { PublishRequest } from '../api/publish.schema.ts'
-import { mediaType } from './media-type.ts'
 
 /** SHA-256 of no bytes, which is that of every empty file. No object holds them. */
 export const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
@@ -18,14 +16,3 @@ export function separateEmpty<File extends Pick<FileEntry, 'path' | 'size'>>(
   const emptyFiles = all.filter(({ size }) => size === 0).map(({ path }) => path)
   return { files: all.filter(({ size }) => size !== 0), emptyFiles }
 }
-
-/** Files with bytes come first, so that their numbers are those of the request. */
-export function listRequestedFiles(request: Pick<PublishRequest, 'files' | 'emptyFiles'>): FileEntry[] {
-  const { files, emptyFiles = [] } = request
-  const toEntry = (path: string) => {
-    return { path, size: 0, contentType: mediaType(path, NO_BYTES), hash: EMPTY_HASH }
-  }
-  return [...files, ...emptyFiles.map(toEntry)]
-}
-
-const NO_BYTES = new Uint8Array()

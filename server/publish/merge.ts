@@ -1,8 +1,9 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { FileLimits, PublishRequest } from '../../protocol/api/publish.schema.ts'
-import { listRequestedFiles, separateEmpty } from '../../protocol/manifest/empty-files.ts'
+import { EMPTY_HASH, separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc, rememberingNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
@@ -54,3 +55,14 @@ function withoutKeptIndex(
   const [, list, index] = /^(files|emptyFiles)\[(\d+)\]/.exec(field) ?? []
   return { field: Number(index) >= requested[list as keyof typeof requested] ? 'files' : field, message }
 }
+
+/** Files with bytes come first, so that their numbers are those of the request. */
+export function listRequestedFiles(request: Pick<PublishRequest, 'files' | 'emptyFiles'>): FileEntry[] {
+  const { files, emptyFiles = [] } = request
+  const toEntry = (path: string) => {
+    return { path, size: 0, contentType: mediaType(path, NO_BYTES), hash: EMPTY_HASH }
+  }
+  return [...files, ...emptyFiles.map(toEntry)]
+}
+
+const NO_BYTES = new Uint8Array()

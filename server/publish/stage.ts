@@ -10,7 +10,6 @@ import type {
   SiteMetadata,
 } from '../../protocol/api/publish.schema.ts'
 import { MAX_MESSAGE_LENGTH, METADATA_FIELDS } from '../../protocol/api/publish.ts'
-import { listRequestedFiles } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
@@ -53,7 +52,7 @@ import {
   type Version,
   type VersionChanges,
 } from '../store/tables/versions.ts'
-import { mergeManifest } from './merge.ts'
+import { listRequestedFiles, mergeManifest } from './merge.ts'
 import { scanLimit } from './secrets/secret-scan.ts'
 
 type PendingVersionStoreParts = Pick<

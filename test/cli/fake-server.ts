@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
-import { listRequestedFiles } from '../../protocol/manifest/empty-files.ts'
+import { listRequestedFiles } from '../../server/publish/merge.ts'
 import { sha256 } from '../api/content.ts'
 import { listen } from '../support/listen.ts'
 
