@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import http from 'node:http'
 import { join } from 'node:path'
+import { npm } from '../scripts/install.mjs'
 import { compareEach, type Measurement } from './figures.ts'
 import { makeContent, prepareSide, publish, type Side, touch, update } from './publish-flow.ts'
 import { ROOT, SERVER_PATH, scratchFolder, startServer } from './server-process.ts'
@@ -76,8 +77,9 @@ export async function alternate(
 
 /** The tree of a commit in a folder of its own, with everything built. */
 export function checkOut(commit: string, folder: string): { path: string; commit: string } {
-  const run = (command: string, args: string[], cwd: string) =>
-    execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
+  const run = (command: string, args: string[], cwd: string, env = process.env) =>
+    execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
+  const { command, args, env } = npm()
   const path = join(folder, 'tree')
   mkdirSync(path, { recursive: true })
   run('git', ['archive', '--format=tar', `--output=${path}.tar`, commit], ROOT)
@@ -85,7 +87,7 @@ export function checkOut(commit: string, folder: string): { path: string; commit
   const lock = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8')
   if (lock(path) === lock(ROOT)) symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'))
   // Not `npm ci`, which refuses the lock files of old commits.
-  else run('npm', ['install', '--no-audit', '--no-fund'], path)
+  else run(command, [...args, 'install', '--no-audit', '--no-fund'], path, env)
   run(process.execPath, ['scripts/build-now.mjs'], path)
   return { path, commit: run('git', ['rev-parse', '--short', commit], ROOT) }
 }

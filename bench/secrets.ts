@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { npm } from '../scripts/install.mjs'
 import { findSecrets } from '../server/publish/secrets/secret-rules.ts'
 import { figure, type Measurement } from './figures.ts'
 
@@ -26,7 +27,9 @@ export const secrets: Measurement = {
     const folder = mkdtempSync(join(tmpdir(), 'slipway-packages-'))
     try {
       const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder]
-      execFileSync('npm', ['install', ...options, ...(quick ? PACKAGES.slice(0, 2) : PACKAGES)])
+      const { command, args, env } = npm()
+      const packages = quick ? PACKAGES.slice(0, 2) : PACKAGES
+      execFileSync(command, [...args, 'install', ...options, ...packages], { env })
       const paths = globSync('**/*.{js,mjs,cjs,map,css,html,json,svg}', { cwd: folder, withFileTypes: true })
       const texts = paths
         .filter((entry) => entry.isFile())

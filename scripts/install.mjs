@@ -74,7 +74,7 @@ function toSpecifier(path) {
 
 /** @param {readonly string[]} specifiers of packages that are installed besides those that npm selects */
 async function runNpm(specifiers) {
-  const { command, args } = npm()
+  const { command, args, env } = npm()
   const flags = [
     '--no-save',
     '--include=dev',
@@ -86,7 +86,7 @@ async function runNpm(specifiers) {
   ]
   const { code, signal } = await run(command, [...args, 'install', ...flags, ...specifiers], {
     cwd: root,
-    env: { ...process.env, PATH: pathWithoutOwnBinaries() },
+    env,
     stdio: ['ignore', 2, 2],
   }).catch(() => {
     throw new SetupError('npm was not found; it comes with Node (https://nodejs.org), 18 or later.')
@@ -99,10 +99,14 @@ async function runNpm(specifiers) {
   }
 }
 
-/** The npm that runs this script, on its own Node: the pinned one may be replaced during the installation. */
-function npm() {
+/**
+ * The npm of the user, on its own Node: with the pinned one, which may be replaced during the installation, it would not
+ * read the user's global settings, such as the certificates of a proxy.
+ */
+export function npm() {
   const { npm_execpath: script, npm_node_execpath: node } = process.env
-  return script && node ? { command: node, args: [script] } : { command: 'npm', args: [] }
+  const env = { ...process.env, PATH: pathWithoutOwnBinaries() }
+  return script && node ? { command: node, args: [script], env } : { command: 'npm', args: [], env }
 }
 
 function pathWithoutOwnBinaries() {
