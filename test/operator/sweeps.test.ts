@@ -285,8 +285,10 @@ test('every stored file is compared with its hash once in the time that the dail
   const files = await Promise.all(contents.map((bytes) => keep(blobs, bytes)))
   const [first] = await blobs.putTogether([Buffer.from('encoded')])
   await store.write('relaxed', {}, async (tx) => {
+    for (const slug of ['bakery', 'cafe']) await tx.sites.insert(siteRow(slug))
     await tx.blobs.add('bakery', files)
     await tx.blobs.addReferences('cafe', [files[1]!.hash])
+    await tx.sites.rename('cafe', 'bistro', 1)
     await tx.blobs.recordEncodings([{ hash: files[2]!.hash, br: first!, zstd: null, gzip: null }])
   })
   const place = ({ object }: { object: string }) => join(data, 'blobs', object.slice(0, 2), object)
@@ -317,7 +319,7 @@ test('every stored file is compared with its hash once in the time that the dail
     assert.ok(counts.filter((objects) => objects!.length === 1).length > 180, 'a tenth is read again')
     const lost = logged.splice(0).map(({ message, object, sites }) => [message, object, sites])
     for (const expected of [
-      ['a stored file is damaged', files[1]!.object, ['bakery', 'cafe']],
+      ['a stored file is damaged', files[1]!.object, ['bakery', 'bistro']],
       ['a stored file is missing', files[3]!.object, ['bakery']],
       ...(round === 0 ? [['a stored file is damaged', first!.object, ['bakery']]] : []),
     ])
