@@ -199,7 +199,7 @@ function makeServer(
   const handle = (request: RequestMessage, response: ServerResponse) =>
     begin(request, response, () => {
       const run = () => response.destroyed || handlers!.request(request, response)
-      if (handlers) beginInTurn(run)
+      if (handlers) beginBeside(pipelined.get(request.socket)! - 1, run)
       else void ready.then(run)
     })
   server.on('request', handle)
@@ -234,6 +234,12 @@ function makeServer(
   })
   refuseTunnels(server, lingering)
   return server
+}
+
+/** One request of each connection begins when it arrives: in a later turn, a busy service would only refuse it later. */
+function beginBeside(others: number, run: () => void): void {
+  if (others === 0) run()
+  else beginInTurn(run)
 }
 
 /** Accounts for a request until the returned function is called, and pauses a connection with too many. */

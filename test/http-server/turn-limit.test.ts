@@ -140,6 +140,27 @@ describe("requests that need Node's parser", () => {
     turns.assertSpread(MANY)
   })
 
+  test('begin when they arrive if each is the only one of its connection', async (t) => {
+    const held: (() => void)[] = []
+    const listener = await Listener.open('127.0.0.1', 0)
+    t.after(() => listener.drain(0))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    listener.serve({
+      request: (_request, response) => {
+        held.push(() => response.end())
+        if (held.length === MANY) resolve()
+      },
+    })
+    const to = { port: listener.port, host: '127.0.0.1' }
+    const request = [Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n')]
+    const later = t.mock.method(globalThis, 'setImmediate')
+    const answers = Array.from({ length: MANY }, () => sendRaw(to, request, { methods: ['GET'], count: 1 }))
+    await promise
+    for (const end of held) end()
+    await Promise.all(answers)
+    assert.equal(later.mock.callCount(), 0)
+  })
+
   test('never begin for a client that has disconnected', async (t) => {
     const begun: unknown[] = []
     const listener = await Listener.open('127.0.0.1', 0)
@@ -172,8 +193,8 @@ describe("requests that need Node's parser", () => {
   })
 })
 
-/** Of two turns that follow each other, which the counter cannot tell apart. */
-const MAX_PER_TURN = 16
+/** The first of a connection, and those of two turns that follow each other, which the counter cannot tell apart. */
+const MAX_PER_TURN = 17
 
 class TurnCounter {
   readonly #counts: number[] = []

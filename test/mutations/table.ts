@@ -835,6 +835,7 @@ const ROWS: readonly Row[] = [
   ['answers all frames of one read in one turn', 'packages/http-server/http2/frame-reader.ts', 'FrameReader.read', 'if (at > start && isTurnOver()) return at', '', 'test/http-server/turn-limit.test.ts'],
   ['begins all pipelined requests of one read in one turn', 'packages/http-server/turn-limit.ts', 'beginInTurn', 'if (isOver) return void continueInNextTurn(() => beginInTurn(run))', '', 'test/http-server/turn-limit.test.ts'],
   ['relays all requests of one read in one turn', 'packages/http-server/http2/responder.ts', 'Responder.relay', 'countBegun()', '', 'test/http-server/turn-limit.test.ts'],
+  ['lets requests of different connections wait for later turns', 'packages/http-server/listener.ts', 'beginBeside', 'if (others === 0) run()\n  else beginInTurn(run)', 'beginInTurn(run)', 'test/http-server/turn-limit.test.ts'],
   ['begins requests of clients that have disconnected', 'packages/http-server/listener.ts', 'makeServer', 'response.destroyed || ', '', 'test/http-server/turn-limit.test.ts'],
   ['loses frames that wait for a turn when their client closes its side', 'packages/http-server/http2/session.ts', 'Http2Session.constructor', 'if (!this.#isPaused) this.#end()', 'this.#end()', 'test/http-server/turn-limit.test.ts'],
   ['ends a connection whose pipelined requests wait for a turn when the service stops', 'packages/http-server/http1/connection.ts', 'FastPathConnection.close', '!this.#busy && !this.#isWaitingForTurn', '!this.#busy', 'test/http-server/turn-limit.test.ts'],
