@@ -245,9 +245,13 @@ function beginBeside(others: number, run: () => void): void {
 /** Accounts for a request until the returned function is called, and pauses a connection with too many. */
 function countPipelined(pipelined: WeakMap<Duplex, number>, request: IncomingMessage): () => void {
   const { socket } = request
-  const count = (pipelined.get(socket) ?? 0) + 1
-  pipelined.set(socket, count)
-  if (count >= MAX_PIPELINED) pauseParsing(socket, true)
+  const hold = () => {
+    if (pipelined.get(socket)! >= MAX_PIPELINED) pauseParsing(socket, true)
+  }
+  // Node resumes a connection when it has sent what was answered, also while many requests are not.
+  if (!pipelined.has(socket)) socket.on('resume', hold)
+  pipelined.set(socket, (pipelined.get(socket) ?? 0) + 1)
+  hold()
   const queue = findSendQueue(socket)
   const bytes = headBytes(request)
   queue?.addRequest(bytes)

@@ -836,6 +836,7 @@ const ROWS: readonly Row[] = [
   ['begins all pipelined requests of one read in one turn', 'packages/http-server/turn-limit.ts', 'beginInTurn', 'if (isOver) return void continueInNextTurn(() => beginInTurn(run))', '', 'test/http-server/turn-limit.test.ts'],
   ['relays all requests of one read in one turn', 'packages/http-server/http2/responder.ts', 'Responder.relay', 'countBegun()', '', 'test/http-server/turn-limit.test.ts'],
   ['lets requests of different connections wait for later turns', 'packages/http-server/listener.ts', 'beginBeside', 'if (others === 0) run()\n  else beginInTurn(run)', 'beginInTurn(run)', 'test/http-server/turn-limit.test.ts'],
+  ['parses any number of pipelined requests while some are not answered', 'packages/http-server/listener.ts', 'countPipelined', "if (!pipelined.has(socket)) socket.on('resume', hold)", '', 'test/serving/http1-fast-path.test.ts'],
   ['begins requests of clients that have disconnected', 'packages/http-server/listener.ts', 'makeServer', 'response.destroyed || ', '', 'test/http-server/turn-limit.test.ts'],
   ['loses frames that wait for a turn when their client closes its side', 'packages/http-server/http2/session.ts', 'Http2Session.constructor', 'if (!this.#isPaused) this.#end()', 'this.#end()', 'test/http-server/turn-limit.test.ts'],
   ['ends a connection whose pipelined requests wait for a turn when the service stops', 'packages/http-server/http1/connection.ts', 'FastPathConnection.close', '!this.#busy && !this.#isWaitingForTurn', '!this.#busy', 'test/http-server/turn-limit.test.ts'],

@@ -77,6 +77,25 @@ describe('the HTTP/1 fast path', () => {
     await waitFor(() => parsed === count && received > count * MIDDLE.length)
   })
 
+  test('parses pipelined requests no faster than it sends responses that end one after the other', async (t) => {
+    const slow = await Listener.open('127.0.0.1', 0)
+    const request: RequestHandlers['request'] = (_incoming, response) => {
+      parsed++
+      setImmediate(() => response.end(MIDDLE))
+    }
+    slow.serve({ request, fastPath })
+    t.after(() => slow.drain(0))
+    const socket = connect({ ...to(), port: slow.port }).pause()
+    open.add(socket)
+    const count = 200
+    socket.write(Buffer.concat(Array.from({ length: count }, () => get('/', 'TE: trailers\r\n'))))
+    await waitFor(() => parsed >= 32)
+    for (let round = 0; round < 300; round++) await turn()
+    assert.ok(parsed < count / 2, `${parsed} were parsed`)
+    socket.resume()
+    await waitFor(() => parsed === count)
+  })
+
   test('serves plain requests itself, cold and warm, small and large, in order', async () => {
     edge.edge.invalidate([slug])
     const paths = ['/', '/big.bin', '/a.txt', '/nowhere', '/middle.bin', '/big.bin', '/', '/middle.bin']
