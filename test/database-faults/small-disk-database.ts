@@ -25,11 +25,13 @@ export async function databaseOnSmallDisk(
   const server = await sharedPostgres()
   const { url, ...database } = await server.createDatabase()
   const name = new URL(url).pathname.slice(1)
-  await server.run(server.url(), `create tablespace small location '${folder}'`)
+  // All tests share the server.
+  const space = `disk_of_${name}`
+  await server.run(server.url(), `create tablespace ${space} location '${folder}'`)
   stack.defer(async () => {
     await database[Symbol.asyncDispose]()
-    await server.run(server.url(), 'drop tablespace small')
+    await server.run(server.url(), `drop tablespace ${space}`)
   })
-  await server.run(server.url(), `alter database ${name} set tablespace small`)
+  await server.run(server.url(), `alter database ${name} set tablespace ${space}`)
   return { disk, url }
 }
