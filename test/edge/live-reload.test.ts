@@ -143,7 +143,9 @@ describe('a preview with live reload', () => {
       )
       await using browser = await openBrowser()
       const { page } = browser
-      await page.clock.install()
+      // The pause after a failure ends only when the test lets time pass.
+      await page.clock.install({ time: 0 })
+      await page.clock.pauseAt(1000)
       const failed = page.waitForResponse((response) => response.status() === 503)
       await page.goto(`http://pr-1--${slug}.localhost:${service.port}/`)
       await failed
