@@ -89,7 +89,8 @@ test(
     const recovery = async () => visit(await publishPages('after'))
     await Promise.race([recovery(), late])
     const { rows } = await database.run(
-      `select pid, state, query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+      `select pid, state, query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+          and backend_type = 'client backend'`,
     )
     assert.ok(rows.length <= MAX_SESSIONS, JSON.stringify(rows))
   },
