@@ -7,7 +7,7 @@ export interface Action<Arguments extends unknown[]> {
   (...given: Arguments): Promise<void>
   busy: boolean
   error: DisplayError | undefined
-  /** Clears the error. */
+  /** Clears the error; a running action stays busy. */
   clear(): void
 }
 
@@ -32,7 +32,8 @@ export function useAction<Arguments extends unknown[]>(
       running.current = false
     }
   }
-  return Object.assign(run, state, { clear: () => show({ busy: false, error: undefined }) })
+  const clear = () => void (running.current || show({ busy: false, error: undefined }))
+  return Object.assign(run, state, { clear })
 }
 
 /** What does not exist any more was removed in another tab, or has expired: that counts as removed. */

@@ -31,7 +31,9 @@ export function SaveBar({ settings, canSave, onSave }: SaveBarProps) {
           {!first && deletion && <p class="warn small">{deletion}</p>}
         </div>
         <div class="choices">
-          <Button onClick={discard}>Discard</Button>
+          <Button disabled={save.busy} onClick={discard}>
+            Discard
+          </Button>
           <Button variant="main" busy={save.busy} disabled={!canSave} onClick={onSave}>
             Save changes
           </Button>

@@ -65,7 +65,7 @@ export function useSettings(site: SiteDetails, onChanged: OnChanged): Settings {
     save,
     change(change) {
       // What was refused may be corrected now.
-      if (!save.busy) save.clear()
+      save.clear()
       changeDraft(site, change)
     },
     discard() {

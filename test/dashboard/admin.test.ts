@@ -170,7 +170,10 @@ describe('the administration', requiresBrowser, () => {
     await email.fill(invited)
     await typeWhileSending(page, '**/invitations', {
       send: () => page.getByRole('button', { name: 'Invite' }).click(),
-      type: () => email.fill('next'),
+      type: async () => {
+        await email.fill('next')
+        await page.locator('button[aria-busy=true]', { hasText: 'Invite' }).waitFor()
+      },
     })
     await page.getByText(`${invited} is invited.`).waitFor()
     assert.equal(await email.inputValue(), 'next')

@@ -8,7 +8,7 @@ import { getUrl } from '../support/http-client.ts'
 import { testVariant } from '../support/variants.ts'
 import { toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
-import { type Owner, requiresBrowser } from './web-fixture.ts'
+import { type Owner, requiresBrowser, typeWhileSending } from './web-fixture.ts'
 
 /** A PNG of 40 by 20 pixels. */
 const PICTURE = Buffer.from(
@@ -50,8 +50,9 @@ describe('the settings of a site', requiresBrowser, () => {
   }
   const part = (name: string) => page.getByRole('region', { name })
   const details = () => owner.client.details(slug)
+  const press = () => page.getByRole('button', { name: 'Save changes' }).click()
   const save = async () => {
-    await page.getByRole('button', { name: 'Save changes' }).click()
+    await press()
     await part('Unsaved changes').waitFor({ state: 'detached' })
   }
 
@@ -175,7 +176,10 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
     await page.getByRole('button', { name: 'Discard' }).click()
     await page.getByRole('button', { name: 'Undo' }).click()
-    await save()
+    // What is being saved can no longer be discarded.
+    const discard = page.getByRole('button', { name: 'Discard', disabled: true })
+    await typeWhileSending(page, '**/metadata', { send: press, type: () => discard.waitFor() })
+    await part('Unsaved changes').waitFor({ state: 'detached' })
     const { viewer, spaMode } = await details()
     assert.deepEqual([viewer.title, spaMode], ['Loaves', true])
   })
