@@ -18,7 +18,7 @@ export interface DisplayError {
 
 const HINTS: Partial<Record<DisplayError['code'], string>> = {
   NETWORK: 'Check your connection, then try again.',
-  NOT_FOUND: 'It may have been deleted in another tab.',
+  NOT_FOUND: 'It may have been deleted, or you may have lost access to it.',
   UNAUTHORIZED: 'Sign in to continue.',
   UNAVAILABLE: 'Nothing was lost. Try again in a moment.',
   INSUFFICIENT_STORAGE: 'Contact the administrator. Your sites stay online.',
@@ -28,6 +28,10 @@ const HINTS: Partial<Record<DisplayError['code'], string>> = {
     'Remove the secret, then publish again. If it may be public, allow it: the site accepts it from then on.',
   VERSION_CONFLICT: 'Check the live version, then publish again.',
 }
+
+/** Errors whose hint of the server names what a person does, and no request. */
+const FOR_PEOPLE =
+  /^(?:QUOTA_EXCEEDED|OWNER_REQUIRED|SIGN_UP_CLOSED|(?:SITE|ACCOUNT)_SUSPENDED|BLOCKED|CONTENT_REFUSED)$/
 
 /**
  * Formats an error for display. Anything but an SDK error is a bug of this page, and is also logged to the
@@ -48,7 +52,7 @@ export function toDisplayError(error: unknown): DisplayError {
   const [first] = Object.values(fields)
   return {
     title: error.code === 'NETWORK' ? "Can't reach the server." : (first ?? toSentence(error.message)),
-    hint: HINTS[error.code] ?? (error.code === 'QUOTA_EXCEEDED' ? (error.hint ?? '') : ''),
+    hint: HINTS[error.code] ?? (FOR_PEOPLE.test(error.code) ? (error.hint ?? '') : ''),
     code: error.code,
     fields,
     ...(error.code === 'SECRET_DETECTED' && { secrets: error.details as SecretFinding[] }),

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { DisplayError } from '../api/display-error.ts'
 import { retries } from '../api/resource.ts'
+import { settings } from '../api/settings.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -67,7 +68,7 @@ export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
   }
   return (
     <Notice tone={error.code === 'RATE_LIMITED' ? 'warn' : 'wrong'} title={error.title}>
-      {error.hint && <p>{error.hint}</p>}
+      {error.hint && <p>{withContact(error.hint)}</p>}
       {children}
       {onRetry && !waits && (
         <p>
@@ -76,6 +77,14 @@ export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
       )}
     </Notice>
   )
+}
+
+/** With the address of the operator, which a page that refuses the sign-in cannot show elsewhere. */
+function withContact(hint: string): string {
+  const { contactEmail } = settings
+  return contactEmail === ''
+    ? hint
+    : hint.replace(/contact the operator of the service/i, (text) => `${text}: ${contactEmail}`)
 }
 
 /** Whether that time is in the future. */

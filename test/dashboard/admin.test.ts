@@ -218,6 +218,13 @@ describe('the administration', requiresBrowser, () => {
           () => true,
         )
     await waitFor(refused)
+    const { page: elsewhere } = await web.asVisitor('/sign-in')
+    await elsewhere.getByLabel('Your email address').fill('ada@example.test')
+    await elsewhere.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await elsewhere
+      .getByRole('alert')
+      .getByText('Contact the operator of the service: abuse@example.test.')
+      .waitFor()
     await page.goto(web.url('/admin/blocks'))
     for (const network of networks) {
       await choose(network, 'End block')

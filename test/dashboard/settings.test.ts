@@ -300,6 +300,15 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.equal(await title.textContent(), before)
     assert.equal(await page.getByLabel('Title').inputValue(), 'Rolls')
     await page.unroute('**/metadata')
+    // As a collaborator who was removed.
+    const error = {
+      error: 'Site not found, or it belongs to another account',
+      code: 'NOT_FOUND',
+      status: 404,
+    }
+    await page.route('**/metadata', (route) => route.fulfill({ status: 404, json: error }), { times: 1 })
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('It may have been deleted, or you may have lost access to it.').waitFor()
 
     const chooseImage = async (path: string) => {
       await page.getByRole('button', { name: 'Choose image' }).click()
