@@ -276,8 +276,12 @@ describe('the packages', requires('dpkg'), () => {
     const calls = join(system.path, 'calls')
     const stubs = {
       ...{ getent: 'exit 0', install: 'exit 0', chown: 'exit 0' },
-      systemctl: `[ "$1" != is-active ] || exec test -e ${system.path}/active
-[ "$1" = daemon-reload ] || echo "$1 $2" >> ${calls}`,
+      systemctl: `if [ "$1" = is-active ]; then
+  [ "$2" = --quiet ] && exec test -e ${system.path}/active
+  cat ${system.path}/$2.state 2> /dev/null || echo inactive
+  exit 3
+fi
+[ "$1" = daemon-reload ] || echo "$@" >> ${calls}`,
     }
     for (const [name, script] of Object.entries(stubs))
       await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
@@ -303,6 +307,10 @@ describe('the packages', requires('dpkg'), () => {
     const failed: typeof configured = [configured[0]!, ['postrm', 'abort-upgrade', '0.1.0']]
     assert.deepEqual(await upgrade(failed), stopped, 'the files could not be unpacked')
     assert.deepEqual(await upgrade(configured.slice(1)), ['try-restart slipway.service'])
+    await writeFile(join(system.path, 'slipway-backup.service.state'), 'activating')
+    const [stop, start] = stopped as [string, string]
+    const both = [stop, 'stop slipway-backup.service', start, 'start --no-block slipway-backup.service']
+    for (const steps of [configured, failed]) assert.deepEqual(await upgrade(steps), both)
   })
 
   test('are not built with a bill of materials that the validator of CycloneDX rejects', async () => {
