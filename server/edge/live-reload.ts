@@ -21,7 +21,7 @@ const MAX_PAGE_NAME_LENGTH = 32
 /**
  * Waits for another version while the page is visible, because browsers limit the connections to a host. A page that still
  * has its version after it was reloaded for another one asks again later: it came from a cache, or another node than the
- * one that has the page was asked, which does not know its version yet.
+ * one that has the page was asked, which does not know its version yet, or the preview (404).
  */
 const SCRIPT = `(() => {
   const version = new URL(document.currentScript.src).searchParams.get('version')
@@ -43,7 +43,6 @@ const SCRIPT = `(() => {
         sessionStorage.setItem(key, change)
         return location.reload()
       }
-      if (status >= 400 && status < 500) return
       failures = status === 204 ? 0 : failures + 1
     } catch {
       failures++

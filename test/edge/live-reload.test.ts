@@ -183,7 +183,9 @@ describe('a preview with live reload', () => {
           const [request, site, find] = given
           if (!request.target.query.includes(`version=${versionId}&page=`))
             return respond.call(this, request, site, find)
-          if (++stale <= 3) return respond.call(this, request, site, async () => former)
+          // At last one that does not know the preview.
+          const shown = ++stale <= 3 ? former : undefined
+          if (stale <= 4) return respond.call(this, request, site, async () => shown)
           waiting++
           return respond.call(this, request, site, find)
         },
