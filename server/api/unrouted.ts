@@ -72,18 +72,20 @@ export function knownMethods(app: FastifyInstance): MethodLookup {
   }
 }
 
-/** A path with several slashes in a row, and nothing that browsers read as another host. */
-const REPEATED_SLASHES = /^(?=[^?]*\/\/)[\w.~%/-]+(?=\?|$)/
+/** A path with nothing that browsers read as another host once its slashes are single. */
+const PLAIN_PATH = /^[\w.~%/-]+(?=\?|$)/
 
 /**
- * Answers requests outside the API that no route takes, without their bodies: a redirect to single slashes, 405 with
- * `Allow`, or `notFound`.
+ * Answers requests outside the API that no route takes, without their bodies: a redirect to single slashes or to the
+ * page without a final one, 405 with `Allow`, or `notFound`.
  */
 export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMethod): RouteHandlerMethod {
   return function (request, reply) {
-    const [repeated] = REPEATED_SLASHES.exec(request.url) ?? []
-    if (repeated !== undefined && isSafe(request))
-      return reply.redirect(repeated.replace(/\/+/g, '/') + request.url.slice(repeated.length), 308)
+    const [path = ''] = PLAIN_PATH.exec(request.url) ?? []
+    const single = path.replace(/\/+/g, '/')
+    const page = single.replace(/(?<=.)\/$/, '')
+    const usual = allowed({ url: page }) === undefined ? single : page
+    if (usual !== path && isSafe(request)) return reply.redirect(usual + request.url.slice(path.length), 308)
     const allow = allowed(request)
     if (allow !== undefined && !allow.split(', ').includes(request.method)) {
       throw methodError(request, reply, allow)

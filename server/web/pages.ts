@@ -28,7 +28,6 @@ const REDIRECTS = {
   '/openapi.json': '/api/openapi.json',
   '/api': '/docs/api',
   '/_slipway/report': '/report',
-  '/docs/': '/docs',
   '/docs/index.md': '/llms.txt',
 }
 

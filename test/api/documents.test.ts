@@ -111,6 +111,10 @@ describe('the pages about the API', () => {
       ['/docs/index.md', '/llms.txt'],
       ['//publish.sh', '/publish.sh'],
       ['/docs//api', '/docs/api'],
+      ['/docs/serving/', '/docs/serving'],
+      ['/docs//serving/?q=1', '/docs/serving?q=1'],
+      ['/sign-in/', '/sign-in'],
+      ['/llms.txt/', '/llms.txt'],
     ] as const) {
       const { status, headers } = await api.request('GET', path)
       assert.deepEqual([status, headers.location], [308, target], path)
