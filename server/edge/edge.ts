@@ -302,8 +302,8 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
     if (host.kind !== 'domain' && isValidation(request.target.path))
       return uncounted(this.#pages.pageNotFound.for(request.headers))
     const site = resolution as ResolvedSite
-    if (!this.#gate.isAuthorized(site, request.headers.cookie))
-      return uncounted(this.#gate.showForm(site, request))
+    const locked = this.#gate.respond(site, request)
+    if (locked) return uncounted(locked)
     if (!site.table)
       return uncounted(
         (site.preview ? this.#pages.versionNotFound : this.#pages.siteNotPublished).for(request.headers),

@@ -841,7 +841,7 @@ const ROWS: readonly Row[] = [
   ['loses frames that wait for a turn when their client closes its side', 'packages/http-server/http2/session.ts', 'Http2Session.constructor', 'if (!this.#isPaused) this.#end()', 'this.#end()', 'test/http-server/turn-limit.test.ts'],
   ['ends a connection whose pipelined requests wait for a turn when the service stops', 'packages/http-server/http1/connection.ts', 'FastPathConnection.close', '!this.#busy && !this.#isWaitingForTurn', '!this.#busy', 'test/http-server/turn-limit.test.ts'],
   ['refuses requests that cross its GOAWAY', 'packages/http-server/http2/session.ts', 'Http2Session.close', 'this.#writeBuffer.add(SHUTDOWN_NOTICE)', 'this.#refuse(CODE.noError)', 'test/http2/shutdown.test.ts'],
-  ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'PasswordGate.isAuthorized', 'return this.#signer.verify([visitsKey, passwordHash, until], signature)', "return this.#signer.verify([visitsKey, passwordHash, until], signature) || signature !== ''", PASSWORD],
+  ['accepts a password cookie of another site', 'server/edge/password/password-gate.ts', 'PasswordGate.#isAuthorized', 'return this.#signer.verify([visitsKey, passwordHash!, until], signature)', "return this.#signer.verify([visitsKey, passwordHash!, until], signature) || signature !== ''", PASSWORD],
   ['accepts any number of wrong passwords', 'server/edge/password/attempt-limiter.ts', 'findFullWindow', 'return guesses - right >= maxWrong || right >= maxRight', 'return false', PASSWORD],
   ["answers a CA's validation from a publisher's files", 'server/edge/acme-http-challenge.ts', 'isValidation', "return VALIDATION.test(canonicalize(path) ?? '')", 'return false', 'test/edge/validation.test.ts'],
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { Component } from '../../lib/component.ts'
+import { readParameters } from '../../lib/parameters.ts'
 import { DAY_SECONDS } from '../../lib/time.ts'
 import { Signer } from '../../lib/tokens.ts'
 import {
@@ -24,6 +25,9 @@ type PasswordGateOptions = Pick<
 
 const COOKIE_TTL_SECONDS = 30 * DAY_SECONDS
 
+/** In characters: proxies may refuse longer targets. */
+const MAX_RETRY_LENGTH = 4000
+
 /** Expiry, in milliseconds since 1970, and signature. */
 const COOKIE_VALUE = /^(\d{13,16})\.([\w-]{43})$/
 
@@ -40,21 +44,16 @@ export class PasswordGate extends Component<PasswordGateOptions> {
   readonly #secure = this.parts.addresses.base.startsWith('https:') && !this.parts.https
   readonly #attempts = new AttemptLimiter(this.parts)
 
-  /** Whether a visitor with these cookies may see the site: it has no password, or the cookie is valid. */
-  isAuthorized({ visitsKey, passwordHash }: ResolvedSite, cookies: string | undefined): boolean {
-    if (passwordHash === null) return true
-    const now = this.parts.clock()
-    return readCookies(cookies).some((value) => {
-      const [, until, signature] = COOKIE_VALUE.exec(value) ?? []
-      if (!until || !signature || now >= Number(until)) return false
-      return this.#signer.verify([visitsKey, passwordHash, until], signature)
-    })
-  }
-
-  showForm(site: ResolvedSite, request: HttpRequest): EdgeResponse {
+  /** Undefined when the visitor may see the page. One who goes back to a refused form continues at its page. */
+  respond(site: ResolvedSite, request: HttpRequest): EdgeResponse | undefined {
+    if (site.passwordHash === null) return undefined
     const { path, query } = request.target
-    const next = path === PASSWORD_PATH ? '/' : safeRedirectTarget(path + query)
-    return this.#form({ site, request, next })
+    const refused = path === PASSWORD_PATH ? readParameters(query) : undefined
+    const isAuthorized = this.#isAuthorized(site, request.headers.cookie)
+    if (isAuthorized && !refused) return undefined
+    const next = safeRedirectTarget(refused ? refused.get('next') : path + query)
+    if (isAuthorized) return seeOther(next)
+    return this.#form({ site, request, next }, refused?.has('wrong') ? 'wrong' : undefined)
   }
 
   /**
@@ -70,26 +69,33 @@ export class PasswordGate extends Component<PasswordGateOptions> {
     const posted = { site, request, next }
     if (!isOwnForm(request, message) || !password) return this.#form(posted, 'missing')
     const address = this.parts.clientIp(message)
-    return passwordWork.run(rateLimitSubnet(address), () =>
-      this.#verify(address, posted, password, site.passwordHash!),
-    )
+    return passwordWork.run(rateLimitSubnet(address), () => this.#verify(posted, password, address))
   }
 
-  async #verify(
-    address: string,
-    posted: PostedForm,
-    password: string,
-    passwordHash: string,
-  ): Promise<EdgeResponse> {
-    const { visitsKey } = posted.site
+  async #verify(posted: PostedForm, password: string, address: string): Promise<EdgeResponse> {
+    const { visitsKey, passwordHash } = posted.site
     const attempt = await this.#attempts.begin(address, visitsKey)
     if ('retryAfterSeconds' in attempt) return this.#form(posted, attempt)
-    if (!(await verifyPassword(password, passwordHash))) return this.#form(posted, 'wrong')
+    if (!(await verifyPassword(password, passwordHash!))) {
+      // A browser could not go back to a response to POST.
+      const isPage = posted.request.headers.accept?.includes('text/html')
+      const retry = `${PASSWORD_PATH}?wrong&next=${encodeURIComponent(posted.next)}`
+      return isPage && retry.length <= MAX_RETRY_LENGTH ? seeOther(retry) : this.#form(posted, 'wrong')
+    }
     await this.#attempts.reset(attempt)
     return seeOther(posted.next, [
       'Set-Cookie',
-      this.#cookie(visitsKey, passwordHash, posted.request.isSecure),
+      this.#cookie(visitsKey, passwordHash!, posted.request.isSecure),
     ])
+  }
+
+  #isAuthorized({ visitsKey, passwordHash }: ResolvedSite, cookies: string | undefined): boolean {
+    const now = this.parts.clock()
+    return readCookies(cookies).some((value) => {
+      const [, until, signature] = COOKIE_VALUE.exec(value) ?? []
+      if (!until || !signature || now >= Number(until)) return false
+      return this.#signer.verify([visitsKey, passwordHash!, until], signature)
+    })
   }
 
   /** 401 with the form; 429 after too many attempts. */
