@@ -241,8 +241,8 @@ function suggestForRefusal(
 ): string[] {
   switch (code) {
     case 'QUOTA_EXCEEDED':
-      // Of a review.
-      if (details === undefined && hint !== undefined) return [hint]
+      // Of a review, or of the account of another owner.
+      if (hint !== undefined && !isOwnQuota(details as QuotaDetails | undefined)) return [hint]
       return describeRoom(details as QuotaDetails | undefined, program, login)
     case 'NOT_TRUSTED':
       return suggestTrust(details as JobDetails | undefined, program)
@@ -311,6 +311,11 @@ function suggestTrust(job: JobDetails | undefined, program: string): string[] {
   if (rule === undefined) return ['Publish in a job of a push, a release or a schedule.']
   const command = `${program} trust ${quoteArgument(forge)} ${quoteArgument(repository)} --site ${quoteArgument(site ?? 'SITE')} ${rule}`
   return [`To trust it, run on a signed-in machine: ${command}`]
+}
+
+/** Whether the user, or the network without an account, holds what counts. */
+function isOwnQuota(details: QuotaDetails | undefined): boolean {
+  return details !== undefined && (!details.quota.startsWith('account') || details.trashedSites !== undefined)
 }
 
 /** How the user frees what counts against a quota. */

@@ -200,7 +200,7 @@ function tooMuchAtOnce(limit: number): ApiError {
   return new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
 }
 
-class AccountQuotaError extends ApiError {
+export class AccountQuotaError extends ApiError {
   readonly accountId: string
   declare readonly details: QuotaDetails
 

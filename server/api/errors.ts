@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
+import { AccountQuotaError } from '../accounts/quotas.ts'
 import { ApiError, errorBody, firstError, toStorageError, validationError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import { incompleteBody } from './bodies.ts'
@@ -23,7 +24,7 @@ export function handleErrors(app: FastifyInstance, options: ErrorOptions): void 
       const problem = request.headers.authorization === undefined ? '' : ', error="invalid_token"'
       reply.header('WWW-Authenticate', `Bearer realm="API"${problem}`)
     }
-    const body = errorBody(withLoginHint(failure, request), options.baseUrl)
+    const body = errorBody(forCaller(failure, request), options.baseUrl)
     // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1). A terminal shows
     // its prompt on a line of its own.
     reply
@@ -54,8 +55,15 @@ export function reportError(
   return failure
 }
 
-/** A caller that is not signed in may send more with an account. */
-function withLoginHint(failure: ApiError, { caller }: FastifyRequest): ApiError {
+/** Others do not see the trash of the owner. A caller that is not signed in may send more with an account. */
+function forCaller(failure: ApiError, { caller }: FastifyRequest): ApiError {
+  if (failure instanceof AccountQuotaError && failure.accountId !== caller?.account?.id) {
+    const { quota, limit, used, requested } = failure.details
+    return new ApiError(failure.code, failure.message.replace('The account', "The owner's account"), {
+      details: { quota, limit, used, requested },
+      hint: 'Ask the owner of the site to delete what is no longer needed, or the administrator for a higher limit.',
+    })
+  }
   if (failure.code !== 'PAYLOAD_TOO_LARGE' || caller?.account) return failure
   const hint = `${failure.hint} Accounts have higher limits: POST /api/auth/agent/request-code, or slipway login.`
   return new ApiError(failure.code, failure.message, { ...failure, hint })

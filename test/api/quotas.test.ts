@@ -258,7 +258,12 @@ describe('what an account holds', () => {
     const [owner, friend] = [await ownerWith({ bytes: 5 * KB }), await api.account()]
     const { slug } = await api.publish(owner.client, page('one', 4 * KB))
     await owner.client.addCollaborator(slug, friend.email)
-    assert.equal((await refusal(api.publish(friend.client, page('two', 2 * KB), { slug }))).used, 4 * KB)
+    const refused = api.publish(friend.client, page('two', 2 * KB), { slug })
+    const { details, message, hint } = await expectFailure(refused, 'QUOTA_EXCEEDED')
+    const quota = { quota: 'account-bytes', limit: 5 * KB, used: 4 * KB, requested: 2 * KB }
+    assert.deepEqual(details, quota, 'what the owner has in the trash is not shown')
+    assert.match(message, /^The owner's account has 4.0 kB of 5 kB/)
+    assert.match(hint!, /^Ask the owner of the site/)
     await api.publish(friend.client, page('two', KB), { slug })
     assert.deepEqual(await holding(owner), [5 * KB, 1])
     assert.deepEqual(await holding(friend), [0, 0])

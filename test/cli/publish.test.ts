@@ -541,12 +541,15 @@ describe('publish', () => {
     })
 
     it('about a limit of the plan, with the command that makes room', async () => {
+      const ofOwner = { error: 'Full', code: 'QUOTA_EXCEEDED', details: { quota: 'account-bytes' } }
+      const full: [number, object] = [413, { ...ofOwner, hint: 'Ask the owner.' }]
       for (const [error, hint] of [
         [errorResponse(403, 'PREVIEW_LIMIT_REACHED'), 'Delete one first: slipway previews delete NAME'],
         [
           errorResponse(413, 'QUOTA_EXCEEDED', { quota: 'accountSites' }),
           'Delete what you no longer need: slipway delete --site NAME, slipway versions, slipway previews',
         ],
+        [full, 'Ask the owner.'],
       ] as const) {
         fixture.server.reply(/./, error)
         const { code, stderr } = await fixture.publish()
