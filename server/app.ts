@@ -252,7 +252,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const { backupTarget } = config
   addServiceMetrics(metrics, { ...services, reserve, connections, clientMemory, https, backupTarget })
   watchService(incidents, {
-    ...{ store, blobs, reserve, domains: services.domains },
+    ...{ store, blobs, reserve, domains: services.domains, certificates: services.certificates },
     breaker: lookupLimits.breaker,
     hasLocalDatabase: config.databaseUrl === '',
     hasLocalBlobs: config.blobsUrl === '',

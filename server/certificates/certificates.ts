@@ -35,6 +35,9 @@ const MAX_WRITE_MS = MINUTE_MS
 const MIN_BACKOFF_MS = 10 * SECOND_MS
 const MAX_BACKOFF_MS = 5 * MINUTE_MS
 
+/** Each pause is followed by an attempt, unless no certificate is due any more. */
+const MAX_OUTAGE_AGE_MS = HOUR_MS
+
 /** The store has all of the state: any node continues. A certificate is served until it expires or is replaced. */
 export class CertificateManager extends Component<IssuingDeps> implements AsyncDisposable {
   readonly #issuance = new Issuance(this.parts)
@@ -94,6 +97,14 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
     if (this.#stopped) return 0
     const batch = this.#runBatch()
     return (await Promise.race([batch, this.#stopping.promise])) ?? 0
+  }
+
+  /** While the CA does not answer this node: its directory, and how many attempts in a row have failed, from the second one. */
+  outage(): { directory: string; attempts: number } | undefined {
+    const { failures: attempts, openedAt } = this.#breaker
+    const { clock, directory } = this.parts
+    if (attempts < 2 || !isWithin(MAX_OUTAGE_AGE_MS, openedAt, clock())) return undefined
+    return { directory, attempts }
   }
 
   repairNames(store: Store): Promise<number> {

@@ -80,6 +80,11 @@ export const INCIDENTS = {
     began: 'DNS lookups of this server fail: custom domains cannot be verified',
     ended: 'DNS lookups of this server succeed again',
   },
+  'ca-unreachable': {
+    level: 'warn',
+    began: 'the certificate authority does not answer: no certificates are issued',
+    ended: 'the certificate authority answers again',
+  },
   'descriptors-short': {
     level: 'error',
     began: 'file descriptors run short: new connections will be closed',

@@ -6,12 +6,13 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { orderNow } from '../../server/certificates/maintenance.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { INCIDENTS, type IncidentName, Incidents } from '../../server/lib/incidents.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { METRICS } from '../../server/lib/metric-table.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
-import { HOUR_MS } from '../../server/lib/time.ts'
+import { HOUR_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { FleetSettings } from '../../server/operations/fleet/fleet-settings.ts'
 import { NodeReporter } from '../../server/operations/fleet/nodes.ts'
 import { readDescriptors } from '../../server/operations/telemetry/process-metrics.ts'
@@ -22,10 +23,12 @@ import { createStorage } from '../s3/storage.ts'
 import { openTestStore } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { PATIENT } from '../support/patient.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
+import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
+import { startPebble } from '../tools/pebble.ts'
+import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
@@ -306,6 +309,41 @@ const PLAYS: Play[] = [
           await zone.remove(PROXY)
         },
         end: () => addProxyRecords(zone),
+      }
+    },
+  },
+  {
+    what: 'the certificate authority is away',
+    incidents: ['ca-unreachable'],
+    needs: ['pebble'],
+    says: { 'ca-unreachable': { directory: /dir$/ } },
+    async play(stack) {
+      const [http, https, closed] = [await freePort(), await freePort(), await freePort()]
+      const pebble = stack.use(await startPebble({ httpPort: http, tlsPort: https }))
+      const directory = new URL(pebble.directory)
+      const authority = Number(directory.port)
+      const proxy = stack.use(await TcpProxy.open(authority))
+      directory.port = `${proxy.port}`
+      const settings = {
+        ...{ PORT: `${http}`, HTTPS_PORT: `${https}`, BASE_URL: 'https://slipway.test' },
+        ...{ ACME_URL: directory.href, ACME_CA_FILE: pebble.caFile, ACME_EMAIL: 'operator@example.com' },
+      }
+      const service = stack.use(await startTestService(settings))
+      const operator = stack.use(await openOperator(service, settings))
+      const order = () => orderNow(operator.store, ['slipway.test'], service.clock.now)
+      const pass = async () => {
+        service.clock.now += SECOND_MS
+      }
+      return {
+        ...watch(service, pass),
+        async begin() {
+          proxy.upstreamPort = closed
+          proxy.cut()
+          await order()
+        },
+        end() {
+          proxy.upstreamPort = authority
+        },
       }
     },
   },

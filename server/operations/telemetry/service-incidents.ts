@@ -1,5 +1,6 @@
 import type { Blobs } from '../../blobs/blobs.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
+import type { CertificateManager } from '../../certificates/certificates.ts'
 import type { DomainService } from '../../domains/domain.ts'
 import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import type { Incidents, ReadState } from '../../lib/incidents.ts'
@@ -13,6 +14,7 @@ interface Parts {
   reserve: DiskReserve
   breaker: CircuitBreaker
   domains: Pick<DomainService, 'lookupFailure'>
+  certificates?: Pick<CertificateManager, 'outage'> | undefined
   /** Whether the database and the blobs are files of the data folder. */
   hasLocalDatabase: boolean
   hasLocalBlobs: boolean
@@ -33,7 +35,7 @@ const DESCRIPTOR_READINGS = 10
 
 /** Watches what the engines do not watch themselves. */
 export function watchService(incidents: Incidents, parts: Parts): void {
-  const { store, blobs, domains, hasLocalDatabase, hasLocalBlobs } = parts
+  const { store, blobs, domains, certificates, hasLocalDatabase, hasLocalBlobs } = parts
   incidents.watch('changes-unheard', (isActive) =>
     store.silenceMs() > (isActive ? SECOND_MS : MAX_SILENCE_MS) ? {} : undefined,
   )
@@ -41,6 +43,7 @@ export function watchService(incidents: Incidents, parts: Parts): void {
   incidents.watch('disk-below-reserve', checkSpace(parts))
   incidents.watch('descriptors-short', checkDescriptors())
   incidents.watch('lookups-fail', () => domains.lookupFailure())
+  incidents.watch('ca-unreachable', () => certificates?.outage())
   if (hasLocalDatabase || hasLocalBlobs)
     incidents.watch('storage-fails', async () => {
       try {
