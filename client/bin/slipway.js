@@ -36,7 +36,10 @@ const handleSignals = () => {
 }
 
 // A closed pipe changes no result; an address that could not be written is a failure. Notes are no result.
-stdout.on('error', ({ code }) => process.exit(code === 'EPIPE' ? process.exitCode : 1))
+stdout.on('error', ({ code }) => {
+  if (code === 'EPIPE') process.exit(process.exitCode)
+  stderr.write(`Error: Can't write the result (${code})\n`, () => process.exit(1))
+})
 stderr.on('error', () => {})
 
 process.exitCode = await main({

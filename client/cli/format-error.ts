@@ -5,6 +5,7 @@ import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { CliError, EXIT_CODES, InterruptedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { quoteArgument } from './quote-argument.ts'
+import { isDiskFull } from './state/private-file.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
 /** The last request of the program. */
@@ -74,7 +75,8 @@ function describe(error: unknown, work: CommandContext, caller: LastRequest | un
       exitCode: unlessMalformed(() => exitCodeOf(error), EXIT_CODES.refused),
     }
   }
-  const { code = 'FAILED', hints = [] } = (error ?? {}) as NodeJS.ErrnoException & { hints?: string[] }
+  const full = isDiskFull(error) ? ['Free space on its disk, then run the same command again.'] : []
+  const { code = 'FAILED', hints = full } = (error ?? {}) as NodeJS.ErrnoException & { hints?: string[] }
   const message = systemErrorMessage(error)
   return { message, hints, code, status: 0, exitCode: EXIT_CODES.failed }
 }

@@ -40,6 +40,7 @@ export async function signIn(
   { email, code, keyName: givenName, printsKey = false }: SignInInput = {},
 ): Promise<SignedIn | undefined> {
   const { terminal, credentials } = work
+  if (!printsKey) credentials.assertWritable()
   const keyName = givenName ?? machineName()
   if (code !== undefined && email === undefined)
     throw new UsageError(

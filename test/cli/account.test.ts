@@ -5,6 +5,8 @@ import { after, describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
 import { formatCountLimit, UNLIMITED } from '../../protocol/format.ts'
 import { startForEachTest } from '../support/started-fixture.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, sendJson } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
@@ -67,6 +69,29 @@ describe('login', () => {
     assert.equal(code, 1)
     assert.match(stderr, /No input/)
   })
+
+  it(
+    'makes no key where none can be stored, which would end the one before',
+    requires('small-disk'),
+    async () => {
+      await using disk = await mountSmallDisk(64 * 1024)
+      const home = { env: { HOME: disk.folder } }
+      const signIn = (...args: string[]) => fixture.cli.run(['login', ...EMAIL, ...args], home)
+      await disk.fill()
+      for (const args of [[], ['--code', 'ABCD-EFGH']]) {
+        const { code, stderr } = await signIn(...args)
+        assert.deepEqual([code, fixture.server.log], [1, []], stderr)
+        assert.match(stderr, /slipway: no space left on device\n {2}Free space on its disk/)
+      }
+      await disk.readOnly(true)
+      assert.match((await signIn()).stderr, /read-only file system\n {2}Make it writable/)
+      const printed = await signIn('--print-key', '--key-name', 'ci')
+      assert.deepEqual([printed.code, /Then run: /.test(printed.stderr)], [0, true], printed.stderr)
+      await disk.readOnly(false)
+      await disk.clear()
+      assert.equal((await signIn('--code', 'ABCD-EFGH')).code, 0)
+    },
+  )
 
   it('stores the server and its key for later commands', async () => {
     fixture.responses[LIST] = { publishes: [], nextCursor: null }

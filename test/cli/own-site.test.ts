@@ -10,6 +10,8 @@ import { readTar } from '../../client/cli/folder/read-tar.ts'
 import { concat, padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { sha256 } from '../api/content.ts'
 import { startForEachTest } from '../support/started-fixture.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
 import { CliHarness } from './cli-harness.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
@@ -285,6 +287,20 @@ describe('the site of this folder', () => {
     fixture.cli.siteMemory.setLiveVersion('otter', fixture.server.url, 'v0')
     const linked = await fixture.cli.run(['pull', 'otter', '--force'], keyed)
     assert.deepEqual([linked.code, readdirSync(other)], [0, ['a.txt']], linked.stderr)
+  })
+
+  it('is downloaded by the same command after its disk was full', requires('small-disk'), async () => {
+    await using disk = await mountSmallDisk(64 * 1024)
+    const copy = join(disk.folder, 'copy')
+    const pull = () => fixture.cli.run(['pull', copy, '--site', 'otter'], keyed)
+    serveArchive(['a.txt'])
+    await disk.fill()
+    const full = await pull()
+    assert.equal(full.code, 1)
+    assert.match(full.stderr, /copy\/a\.txt: no space left on device\n {2}Free space on its disk/)
+    assert.deepEqual(readdirSync(copy), [])
+    await disk.clear()
+    assert.deepEqual([(await pull()).code, readdirSync(copy)], [0, ['a.txt']])
   })
 
   it('is downloaded by the same command after the connection was lost, but not between other files', async () => {

@@ -150,6 +150,9 @@ export class FolderWriter {
       )
       if (file.hash !== undefined && hash.digest('hex') !== file.hash) throw unexpectedBytes(file)
       renameSync(fresh, target)
+    } catch (error) {
+      // One of a write names no file, and others the new one.
+      throw Object.assign(error as Error, { path: target })
     } finally {
       rmSync(fresh, { force: true })
     }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { changePrivate, invalidFile, readPrivate, writePrivate } from './private-file.ts'
+import { changePrivate, invalidFile, isUnwritable, readPrivate, writePrivate } from './private-file.ts'
 
 interface StoredKey {
   key: string
@@ -74,6 +74,11 @@ export class CredentialStore {
     return stored?.name === undefined ? undefined : stored.key
   }
 
+  /** Throws where no key can be stored: one that is made would be lost, and end the one before. */
+  assertWritable(): void {
+    this.#change((stored) => stored)
+  }
+
   remember(server: string, stored: StoredKey): void {
     this.#change(({ keys, attempts, ...rest }) => {
       const { [server]: _, ...others } = attempts ?? {}
@@ -88,8 +93,16 @@ export class CredentialStore {
     return waiting?.email === email ? waiting.attempt : undefined
   }
 
+  /** A code is verified without it where nothing can be stored. */
   rememberAttempt(server: string, email: string, attempt: string): void {
-    this.#change((stored) => ({ ...stored, attempts: { ...stored.attempts, [server]: { email, attempt } } }))
+    try {
+      this.#change((stored) => ({
+        ...stored,
+        attempts: { ...stored.attempts, [server]: { email, attempt } },
+      }))
+    } catch (error) {
+      if (!isUnwritable(error)) throw error
+    }
   }
 
   /** Deletes the key of a server; returns whether there was one. The server stays the default. */

@@ -20,7 +20,15 @@ const UNWRITABLE_CODES = new Set(
 )
 
 export function isUnwritable(error: unknown): error is NodeJS.ErrnoException {
-  return UNWRITABLE_CODES.has(String((error as NodeJS.ErrnoException | undefined)?.code))
+  return UNWRITABLE_CODES.has(codeOf(error))
+}
+
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'
+}
+
+function codeOf(error: unknown): string {
+  return String((error as NodeJS.ErrnoException | undefined)?.code)
 }
 
 /** The JSON in a file, or undefined when the file does not exist, or is in the folder of another user. */
@@ -121,8 +129,9 @@ export function writePrivateText(file: string, text: string): void {
     chmodSync(folder, 0o700)
     replaceFile(file, text)
   } catch (error) {
-    if (isUnwritable(error))
-      Object.assign(error, { path: folder, hints: [`Make it writable for this user: ${folder}`] })
+    if (isUnwritable(error)) Object.assign(error, { path: folder })
+    if (isUnwritable(error) && !isDiskFull(error))
+      Object.assign(error, { hints: [`Make it writable for this user: ${folder}`] })
     throw error
   }
 }
