@@ -146,8 +146,8 @@ pack() {
     [ $# -gt 0 ] || fail 6 "No files to publish in $(printable "$folder")"
     # That of macOS writes files with holes in a form of its own, except into this format.
     case $(tar --version 2>&1) in bsdtar*) set -- --format=gnutar "$@" ;; esac
-    tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $(printable "$folder")
-  Allow yourself to read all of it, with chmod"
+    tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot pack $(printable "$folder")
+  You must be allowed to read all of it, and TMPDIR needs space for an archive of it"
   )
 }
 
@@ -192,7 +192,12 @@ header() {
 
 report() {
   case $status in
-  200 | 201) ;;
+  200 | 201)
+    case $(sed 1q "$work/answer") in
+    http://* | https://*) ;;
+    *) fail 5 "$server does not answer as a Slipway server" ;;
+    esac
+    ;;
   *)
     message=$(field error)
     hint=$(field hint)
@@ -205,7 +210,7 @@ report() {
     *:400) code=6 hint= ;;
     *:404) code=2 ;;
     *_LIMIT_REACHED:* | QUOTA_EXCEEDED:* | *:429) code=4 ;;
-    *:408 | *:5??) code=5 ;;
+    *:408 | *:3?? | *:5??) code=5 ;;
     *) code=6 ;;
     esac
     # These names are arguments.

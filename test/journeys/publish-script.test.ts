@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -10,6 +11,7 @@ import { type RunningService, startTestService } from '../support/service.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
 import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
 
 const SHELLS = {
   dash: { path: '/usr/bin/dash', applets: [] },
@@ -142,10 +144,25 @@ echo "$@" >${log}`,
         assert.equal(run.code, exitCode, code)
         assert.equal(run.stderr.includes('Set SLIPWAY_KEY'), exitCode === 3, run.stderr)
       }
+      for (const status of [200, 302]) {
+        server.reply(/./, [status, { portal: 'Sign in' }])
+        const run = await user.publish(service, '.', {}, server.url)
+        assert.deepEqual([run.code, run.stdout], [5, ''], run.stderr)
+      }
       for (const field of ['preview', 'name']) {
         server.reply(/./, [400, { error: `${field}: must be a name`, code: 'VALIDATION_ERROR' }])
         assert.equal((await user.publish(service, '.', {}, server.url)).code, 2)
       }
+    })
+
+    it(`asks for space where its archive has none, with ${shell}`, requires('small-disk'), async () => {
+      await using disk = await mountSmallDisk(64 * 1024)
+      using user = new Machine(shell)
+      user.write({ 'index.html': randomBytes(64 * 1024) })
+      const run = await user.publish(service, '.', { TMPDIR: disk.folder })
+      assert.deepEqual([run.code, run.stdout], [1, ''], run.stderr)
+      assert.match(run.stderr, /TMPDIR needs space/)
+      assert.deepEqual(readdirSync(disk.folder), [])
     })
 
     const failures: [
