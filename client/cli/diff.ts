@@ -40,9 +40,12 @@ folder. Nothing is published.`,
       const otherId = await resolveVersionOrLive(work, slipway, { slug, typed: typedOther })
       return (await slipway.version(slug, otherId)).files
     }
-    const [{ files }, other] = await Promise.all([slipway.version(slug, versionId), readOther()])
+    const [{ slug: current, files }, other] = await Promise.all([
+      slipway.version(slug, versionId),
+      readOther(),
+    ])
     const changes = diffManifests(files, other)
-    printResult(work, options, { slug, versionId, ...changes }, () => {
+    printResult(work, options, { slug: current, versionId, ...changes }, () => {
       const { added, changed, removed } = changes
       const lines = Object.entries({ A: added, M: changed, D: removed }).flatMap(([letter, paths]) =>
         paths.map((path) => `${letter} ${path}`),

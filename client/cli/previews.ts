@@ -30,9 +30,10 @@ live with promote.
 
 async function list(...[work, options]: Parameters<Run>): Promise<void> {
   const { slug, slipway } = await openSite(work, options)
-  const { previews: found } = await slipway.previews(slug)
+  const list = await slipway.previews(slug)
+  const { previews: found } = list
   const { terminal, settings, retryPolicy } = work
-  printResult(work, options, { slug, previews: found }, () => {
+  printResult(work, options, list, () => {
     if (found.length === 0)
       return terminal.printNote(`No previews yet. Publish one: ${settings.program} publish --preview NAME`)
     terminal.printRows(fitTable(formatPreviews(found, retryPolicy.now()), DISPENSABLE))

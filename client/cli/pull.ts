@@ -55,7 +55,7 @@ version no longer has are removed, unless they were changed here.`,
       )
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
-    const { files } = await slipway.version(slug, versionId)
+    const { slug: current, files } = await slipway.version(slug, versionId)
     const writable = files.filter(({ path }) => isWritablePath(path, platform))
     const aliases = findAliases(folder, writable)
     const wanted = writable.filter(({ path }) => !aliases.has(path))
@@ -72,7 +72,7 @@ version no longer has are removed, unless they were changed here.`,
     const pulled = { slug, server, folder, versionId, files, writer, isComplete }
     const removed = isSource ? await removeDeleted(work, slipway, pulled) : []
     const result = {
-      slug,
+      slug: current,
       versionId,
       folder,
       files: wanted.length,

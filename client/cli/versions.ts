@@ -24,8 +24,9 @@ id is enough for other commands.`,
   },
   async run(work, options) {
     const { slug, slipway } = await openSite(work, options)
-    const { versions: found } = await slipway.versions(slug)
-    printResult(work, options, { slug, versions: found }, () => {
+    const list = await slipway.versions(slug)
+    const { versions: found } = list
+    printResult(work, options, list, () => {
       const long = options.long === true
       const rows = formatVersions(found, work.retryPolicy.now(), long)
       work.terminal.printRows(fitTable(rows, long ? [] : DISPENSABLE))

@@ -69,9 +69,10 @@ export function useVersions(
 }
 
 /** The list after that version went live: loading it would cost a request. */
-function withLive({ versions }: VersionList, versionId: string): VersionList {
+function withLive({ versions, ...site }: VersionList, versionId: string): VersionList {
   const now = new Date(serverNow()).toISOString()
   return {
+    ...site,
     versions: versions.map((version) => {
       const current = version.versionId === versionId
       return { ...version, current, publishedAt: version.publishedAt ?? (current ? now : null) }
@@ -79,6 +80,6 @@ function withLive({ versions }: VersionList, versionId: string): VersionList {
   }
 }
 
-function withoutVersion({ versions }: VersionList, versionId: string): VersionList {
-  return { versions: versions.filter((version) => version.versionId !== versionId) }
+function withoutVersion({ versions, ...site }: VersionList, versionId: string): VersionList {
+  return { ...site, versions: versions.filter((version) => version.versionId !== versionId) }
 }

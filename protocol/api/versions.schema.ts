@@ -36,10 +36,14 @@ const summary = {
 const version = named('Version', summary)
 export type VersionSummary = Static<typeof version>
 
-export const versionList = named('VersionList', { versions: list(version, 'Newest first') })
+export const versionList = named('VersionList', {
+  slug,
+  versions: list(version, 'Newest first'),
+})
 export type VersionList = Static<typeof versionList>
 
 export const versionDetails = named('VersionDetails', {
+  slug,
   ...summary,
   files: list(publishedFile, 'Its files'),
   comparedWith: nullable(

@@ -60,7 +60,7 @@ export class Versions extends Component<VersionsParts> {
 
   /** Drafts included, newest first. */
   async list(account: Account, slug: string): Promise<VersionList> {
-    return { versions: await this.summarize(account, slug, () => true) }
+    return { slug, versions: await this.summarize(account, slug, () => true) }
   }
 
   /** Finalized, newest first. */
@@ -93,6 +93,7 @@ export class Versions extends Component<VersionsParts> {
     const differs = before === undefined ? undefined : diffManifests(before, files)
     const changes = differs && countChanges(differs)
     return {
+      slug,
       ...this.#summary({ site, authors: await findAuthors(read, [version]), version }, changes),
       files: files.map(({ path, size, contentType, hash }) => ({ path, size, contentType, hash: hash! })),
       comparedWith: (differs && base?.id) ?? null,

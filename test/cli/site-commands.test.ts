@@ -85,6 +85,10 @@ describe('a site of an account', () => {
     await fixture.client.renameSite(fixture.slug, 'present-name')
     const { json } = await fixture.runJson('open', '--site', fixture.slug)
     assert.deepEqual([json.slug, json.siteUrl.includes('//present-name.')], ['present-name', true])
+    for (const command of ['versions', 'previews', 'diff site', 'pull copy', 'settings', 'visits']) {
+      const { json } = await fixture.runJson(...command.split(' '), '--site', fixture.slug)
+      assert.equal(json.slug, 'present-name', command)
+    }
   })
 
   it('can be rolled back step by step, and a version restored by the start of its id in any case or from a list', async () => {
