@@ -126,7 +126,7 @@ export async function publishToSite(
         'Choose another name with --site. To update a site that is shared with you, leave --create out.',
       )
     if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
-      throw new NameTakenError(error.message, ...(await suggestName(work, plan, name)))
+      throw new NameTakenError(error.message, ...(await suggestName(work.connect(server, key), name)))
     if (isSlipwayError(error, 'NOT_FOUND') && slug !== undefined && !isInTrash(error)) {
       const { program } = work.settings
       throw new UnknownNameError(

@@ -5,7 +5,7 @@ import { accountCommand } from './account.ts'
 import { AuthError, RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext, CommandOption } from './command.ts'
 import type { PublishPlan } from './publish-target.ts'
-import { suggestName } from './suggest-name.ts'
+import { findHolder, suggestInstead } from './suggest-name.ts'
 
 export const NAME_OPTION: CommandOption = {
   type: 'string',
@@ -45,8 +45,16 @@ export async function assertName(work: CommandContext, plan: PublishPlan): Promi
     throw new AuthError('Choosing a name needs an account', `First: ${accountCommand(work, plan)}`)
   const slug = plan.slug ?? remembered?.slug
   if (slug === undefined || slug === name) return
-  const { available, reason = 'The name is not available.' } = await work.connect(server, key).checkName(name)
-  if (!available) throw new RefusedError(reason, ...(await suggestName(work, plan, name)))
+  await assertRenamable(work.connect(server, key), slug, name)
+}
+
+/** Throws an error for a name that a site cannot get. It can take back its former ones. */
+export async function assertRenamable(slipway: Slipway, slug: string, name: string): Promise<void> {
+  const { available, reason = 'The name is not available.' } = await slipway.checkName(name)
+  if (available) return
+  if (toName(name) !== name) throw new UsageError(reason)
+  const holder = await findHolder(slipway, name)
+  if (holder?.slug !== slug) throw new RefusedError(reason, ...suggestInstead(holder, name))
 }
 
 /** Renames the published site of a plan, so that a publish that is refused changes no name. */

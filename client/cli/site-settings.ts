@@ -1,8 +1,10 @@
 import type { ApprovalRule, MetadataRequest } from '../../protocol/api/sites.schema.ts'
+import type { Slipway } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
+import { RefusedError } from './cli-error.ts'
 import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { formatMetadata, METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'
-import { NAME_OPTION, renameSite } from './site-name.ts'
+import { assertRenamable, NAME_OPTION, renameSite } from './site-name.ts'
 import { formatTable } from './terminal/table.ts'
 
 /** `slipway settings` */
@@ -34,6 +36,7 @@ Changes settings of a site without publishing it again. Without options it shows
     const name = stringOption(options, 'name')
     const isChange = Object.keys(change).length > 0
     // First: a change that is refused would leave the site with a new name, of which a day has few.
+    if (isChange && name !== undefined) await assertOwnRenamable(slipway, site.slug, name)
     const changed = isChange ? await slipway.setMetadata(site.slug, change) : undefined
     if (isChange) work.terminal.printDone('Saved')
     const slug = name === undefined ? site.slug : await renameSite(work, slipway, { ...site, name })
@@ -50,4 +53,11 @@ Changes settings of a site without publishing it again. Without options it shows
       )
     })
   },
+}
+
+/** Before anything is changed. */
+async function assertOwnRenamable(slipway: Slipway, named: string, name: string): Promise<void> {
+  const { slug, role } = await slipway.details(named)
+  if (role === 'collaborator') throw new RefusedError(`Only the owner of ${slug} can use --name`)
+  await assertRenamable(slipway, slug, name)
 }

@@ -213,6 +213,15 @@ describe('a site of an account', () => {
     assert.equal((await client.versions(slug)).versions.length, 1)
     assert.match((await cli.run(['visits'])).stdout, /^No visits in the last 7 days\.\n$/)
     assert.equal((await fixture.runJson('visits', '--range', '24h')).json.range, '24h')
+    const key = await fixture.service.signIn('helper-of-settings@example.test')
+    await client.addCollaborator(slug, 'helper-of-settings@example.test')
+    for (const [code, name, env] of [
+      [2, 'A B', {}],
+      [6, 'for-the-owner', { SLIPWAY_KEY: key }],
+    ] as const) {
+      const refused = await cli.run(['settings', '--title', 'Half', '--name', name], { env })
+      assert.deepEqual([refused.code, (await client.details(slug)).title], [code, 'Bakery'], refused.stderr)
+    }
     const renamed = await fixture.runJson('settings', '--name', 'named-at-last', '--title', 'Bakery')
     assert.deepEqual([renamed.json.slug, renamed.json.title], ['named-at-last', 'Bakery'])
     assert.equal((await cli.run(['visits', '--range', '1y'])).code, 2)
@@ -228,6 +237,7 @@ describe('a site of an account', () => {
     assert.equal((await client.versions('bakery')).versions[0]!.message, 'First day')
     assert.match(await site('publish', 'site', '--name', 'bread'), /^http:\/\/bread\./)
     assert.equal(await status(bakery, '/'), 308)
+    assert.equal(await site('publish', 'site', '--name', 'bakery'), bakery, 'it can take its name back')
     assert.equal((await cli.run(['settings', '--name', 'cakes', '--title', 'Cakes'])).code, 0)
     const { title, siteUrl } = await client.details('cakes')
     assert.deepEqual([title, await site('open')], ['Cakes', siteUrl])
