@@ -11,9 +11,10 @@ export function pluralize(number: number, noun: string): string {
 /** The value of a limit that the operator removed: an integer that no count or size reaches. */
 export const UNLIMITED = Number.MAX_SAFE_INTEGER
 
-/** A limit on a number: "1,000", "unlimited". */
-export function formatCountLimit(limit: number): string {
-  return limit >= UNLIMITED ? 'unlimited' : formatNumber(limit)
+/** A limit on a number: "1,000", "unlimited"; of things with `noun`: "1 site", "unlimited sites". */
+export function formatCountLimit(limit: number, noun?: string): string {
+  const count = limit >= UNLIMITED ? 'unlimited' : formatNumber(limit)
+  return noun === undefined ? count : `${count} ${noun}${limit === 1 ? '' : 's'}`
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB']

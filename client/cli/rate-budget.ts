@@ -1,4 +1,4 @@
-import { formatNumber } from '../../protocol/format.ts'
+import { formatNumber, pluralize } from '../../protocol/format.ts'
 import type { HttpResponse, Transport } from '../sdk/transport.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { formatLocalTime } from './terminal/time.ts'
@@ -35,7 +35,7 @@ export class RateBudget {
     if (!this.#last) return
     const { limit, remaining, reset } = this.#last
     if (remaining > Math.max(1, limit * LOW_SHARE) || reset <= now) return
-    const left = `${formatNumber(remaining)} of ${formatNumber(limit)} requests left this hour`
+    const left = `${formatNumber(remaining)} of ${pluralize(limit, 'request')} left this hour`
     terminal.printNote(`${left}. The limit resets at ${formatLocalTime(new Date(reset).toISOString(), now)}.`)
   }
 }

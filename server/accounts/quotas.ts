@@ -188,7 +188,7 @@ async function quotaExceeded(
   const details: QuotaDetails = { quota: names[part], limit, used, requested, ...freeable }
   const message =
     part === 'sites'
-      ? `${subject} has ${formatNumber(used)} of ${formatCountLimit(limit)} sites`
+      ? `${subject} has ${formatNumber(used)} of ${formatCountLimit(limit, 'site')}`
       : `${subject} has ${formatBytes(used)} of ${formatLimit(limit)}, and this needs ${formatBytes(requested)} more`
   return ownerId === null
     ? new ApiError('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { formatLimit } from '../../protocol/format.ts'
+import { formatLimit, pluralize } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 
 /** What a caller declares about a body before it arrives. */
@@ -133,7 +133,7 @@ export function assertExpected(received: ReceivedBytes, { size, hash, signal }: 
 }
 
 function wrongSize(declared: number, received: string): ApiError {
-  const sentence = `The manifest declares ${declared} bytes, but the upload has ${received}`
+  const sentence = `The manifest declares ${pluralize(declared, 'byte')}, but the upload has ${received}`
   return new ApiError('SIZE_MISMATCH', sentence)
 }
 

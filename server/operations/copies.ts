@@ -324,7 +324,7 @@ async function recordRun<T extends { copiedFiles: number; damaged: readonly stri
     throw error
   })
   const { damaged, copiedFiles: items } = made
-  const error = damaged.length === 0 ? null : `${damaged.length} files are lost or damaged`
+  const error = damaged.length === 0 ? null : `Lost or damaged files: ${damaged.length}`
   await recordOutcome(parts, { startedAt, items, error })
   return made
 }

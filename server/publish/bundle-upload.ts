@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { BundleReceipt } from '../../protocol/api/publish.schema.ts'
 import { MAX_FILES } from '../../protocol/api/publish.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { isRetired, requireNotExpired } from '../accounts/authorization.ts'
@@ -142,7 +143,7 @@ function findExpected(
   if (expected.received) throw entryError(path, 'occurs twice in the bundle')
   expected.received = true
   if (size !== expected.size) {
-    const sentence = `The manifest declares ${expected.size} bytes for '${sanitizePath(path)}', but the bundle has ${size}`
+    const sentence = `The manifest declares ${pluralize(expected.size, 'byte')} for '${sanitizePath(path)}', but the bundle has ${size}`
     throw new ApiError('SIZE_MISMATCH', sentence, { details: { path: expected.path } })
   }
   return expected

@@ -120,7 +120,8 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
 }
 
 export function notPending(): ApiError {
-  return new ApiError('UPLOAD_EXPIRED', 'This version accepts no more uploads: it is finalized or deleted')
+  const sentence = 'This version accepts no more uploads: it is finalized or deleted'
+  return new ApiError('UPLOAD_EXPIRED', sentence, { hint: 'Publish the files as a new version.' })
 }
 
 export function notInManifest(): ApiError {

@@ -8,6 +8,7 @@ import type {
   UploadPlan,
   UploadReceipt,
 } from '../../protocol/api/publish.schema.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { assertPermitted, type Caller, publishScope } from '../accounts/authorization.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
@@ -16,7 +17,13 @@ import type { Parts } from '../parts.ts'
 import { findReplacedId } from '../sites/preview.ts'
 import { requireVersion } from '../sites/version.ts'
 import { BundleUploads, withPath } from './bundle-upload.ts'
-import { ActiveUpload, notInManifest, PendingManifestCache, UploadSlots } from './pending-uploads.ts'
+import {
+  ActiveUpload,
+  notInManifest,
+  notPending,
+  PendingManifestCache,
+  UploadSlots,
+} from './pending-uploads.ts'
 import {
   BUNDLE_CONTENT_TYPE,
   type BundleUpload,
@@ -88,8 +95,7 @@ export class PublishService extends Component<PublishServiceParts> {
     const version = requireVersion(await store.read.versions.find(request.versionId), slug)
     const scope = publishScope(version.previewName)
     await assertPermitted(store.read, caller, { scope, reach: 'site' }, slug)
-    if (version.state !== 'pending')
-      throw new ApiError('UPLOAD_EXPIRED', 'This version is already finalized; no uploads are missing')
+    if (version.state !== 'pending') throw notPending()
     const arrivals = await store.newest.versions.listArrivals(version.id)
     const arrived = new Set(arrivals.map((row) => row.fileNumber))
     const files = version.files
@@ -123,7 +129,7 @@ export class PublishService extends Component<PublishServiceParts> {
       throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)
     }
     if (headers.contentLength !== undefined && headers.contentLength !== upload.size) {
-      const sentence = `The manifest declares ${upload.size} bytes for '${upload.path}', but the upload has ${headers.contentLength}`
+      const sentence = `The manifest declares ${pluralize(upload.size, 'byte')} for '${upload.path}', but the upload has ${headers.contentLength}`
       throw new ApiError('SIZE_MISMATCH', sentence)
     }
     const { versionId, path, fileNumber } = upload

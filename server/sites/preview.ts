@@ -1,5 +1,6 @@
 import { hash as hashOnce } from 'node:crypto'
 import type { PreviewAddress } from '../../protocol/api/fields.schema.ts'
+import { pluralize } from '../../protocol/format.ts'
 import { findRole } from '../accounts/authorization.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -87,7 +88,7 @@ export async function assertPreviewLimit(
 ): Promise<void> {
   if ((await tx.versions.findPreview(slug, name)) || (await tx.versions.countPreviews(slug, now)) < max)
     return
-  throw new ApiError('PREVIEW_LIMIT_REACHED', `A site can have at most ${max} previews`)
+  throw new ApiError('PREVIEW_LIMIT_REACHED', `A site can have at most ${pluralize(max, 'preview')}`)
 }
 
 /** NOT_FOUND without a preview of this name, and after its end. */

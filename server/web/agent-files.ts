@@ -2,7 +2,7 @@ import { agentText } from '../../protocol/agent-text.ts'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { legalLinks } from '../../protocol/branding.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
-import { formatDuration, formatNumber, UNLIMITED } from '../../protocol/format.ts'
+import { formatDuration, pluralize, UNLIMITED } from '../../protocol/format.ts'
 import { parseWeights } from '../edge/respond/negotiation.ts'
 import { GUIDES } from './guides.ts'
 import { type StaticFile, staticFile } from './static-file.ts'
@@ -83,7 +83,7 @@ Get a key (Node.js 18.18 or later):
   const limit =
     anonymousRequests === UNLIMITED
       ? ''
-      : ` The limit is ${formatNumber(anonymousRequests)} requests per hour.`
+      : ` The limit is ${pluralize(anonymousRequests, 'request')} per hour.`
   return `
 Publish a zip, tar, tar.gz or HTML file; the first line of the response is the URL of the site:
   curl -T site.zip ${baseUrl}

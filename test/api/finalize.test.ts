@@ -301,7 +301,10 @@ describe('refreshed upload URLs', () => {
 
   test('are refused for a version that is finalized, deleted or of another site, as a finalize is', async () => {
     const { slug, versionId } = await api.publish(owner.client, contents)
-    await expectFailure(owner.client.refresh(slug, { versionId }), 'UPLOAD_EXPIRED')
+    await assert.rejects(owner.client.refresh(slug, { versionId }), {
+      code: 'UPLOAD_EXPIRED',
+      hint: 'Publish the files as a new version.',
+    })
     const other = await api.create(owner.client, contents)
     await expectFailure(owner.client.refresh(slug, other.upload), 'NOT_FOUND')
     await expectFailure(owner.client.finalize(slug, other.upload), 'NOT_FOUND')

@@ -136,7 +136,7 @@ describe('an upload URL', () => {
 })
 
 describe('bytes that differ from the manifest', () => {
-  for (const size of [5, 300 * KIB]) {
+  for (const size of [1, 5, 300 * KIB]) {
     const right = randomBytes(size)
     const other = Buffer.from(right.map((byte, at) => (at === size - 1 ? byte ^ 1 : byte)))
     const cases: [sentence: string, body: () => Buffer | Readable, code: string][] = [
@@ -155,6 +155,7 @@ describe('bytes that differ from the manifest', () => {
         const answer = await put(pending.target, body())
         assert.deepEqual([answer.status, answer.json.code], [400, code], sentence)
         assert.match(answer.json.error, /'a\.bin'/, sentence)
+        assert.doesNotMatch(answer.json.error, /\b1 bytes/, sentence)
         await assertNothingStored(pending)
       }
       assert.equal((await put(pending.target, right)).status, 200)

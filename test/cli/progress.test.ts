@@ -151,6 +151,9 @@ describe('progress', () => {
       view.show({ files: 100, filesDone: done, bytes: 100_000, bytesDone: done * 1000 })
     }
     assert.equal(output(), '  Uploading 50 of 100 files · 50 kB of 100 kB · 5 s left\n')
+    at(20_000)
+    view.show({ files: 1, filesDone: 0, bytes: 1000, bytesDone: 0 })
+    assert.match(output(), /Uploading 0 of 1 file · /)
   })
 
   it('shows why it is paused until it continues, in place of a bar', () => {

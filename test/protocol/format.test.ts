@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   formatBytes,
+  formatCountLimit,
   formatDuration,
   formatExcess,
   formatFileCount,
@@ -10,6 +11,7 @@ import {
   pluralize,
   stripControlChars,
   truncate,
+  UNLIMITED,
 } from '../../protocol/format.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 
@@ -18,6 +20,10 @@ describe('formatting', () => {
     assert.deepEqual(
       [pluralize(0, 'file'), pluralize(1, 'file'), pluralize(1204, 'file')],
       ['0 files', '1 file', '1,204 files'],
+    )
+    assert.deepEqual(
+      [formatCountLimit(1, 'site'), formatCountLimit(1204, 'site'), formatCountLimit(UNLIMITED, 'site')],
+      ['1 site', '1,204 sites', 'unlimited sites'],
     )
   })
   const sizes: [number, string][] = [

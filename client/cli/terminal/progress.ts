@@ -1,4 +1,4 @@
-import { formatBytes, formatDuration, formatNumber } from '../../../protocol/format.ts'
+import { formatBytes, formatDuration, formatNumber, pluralize } from '../../../protocol/format.ts'
 import type { UploadProgress } from '../../sdk/publish.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -65,7 +65,7 @@ export class ProgressView {
 /** "412 of 1,000 files · 3.9 MB of 10 MB · 4 s left" */
 function formatFigures({ files, filesDone, bytes, bytesDone }: UploadProgress, elapsedMs: number): string {
   const known = [
-    `${formatNumber(filesDone)} of ${formatNumber(files)} files`,
+    `${formatNumber(filesDone)} of ${pluralize(files, 'file')}`,
     `${formatBytes(bytesDone)} of ${formatBytes(bytes)}`,
   ]
   const share = completedShare({ bytes, bytesDone })

@@ -175,7 +175,7 @@ const CONTENTS: { [Kind in NoticeEvent['kind']]: Describe<EventOf<Kind>> } = {
     const [what, amount] =
       part === 'bytes'
         ? ['storage', `${formatBytes(used)} of ${formatLimit(limit)}`]
-        : ['sites', `${formatNumber(used)} of ${formatCountLimit(limit)} sites`]
+        : ['sites', `${formatNumber(used)} of ${formatCountLimit(limit, 'site')}`]
     const consequence = refused
       ? 'A publish that needs more was refused; published sites stay online.'
       : 'Once the limit is reached, publishing more is refused; published sites stay online.'
