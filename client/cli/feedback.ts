@@ -1,5 +1,6 @@
 import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import { mayPass } from '../sdk/retry.ts'
 import type { SiteReview } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
@@ -15,7 +16,6 @@ import {
 import { describeError } from './format-error.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { formatLocalTime } from './terminal/time.ts'
-import { briefId } from './version-id.ts'
 
 const STATES = ['open', 'resolved', 'outdated', 'all'] as const
 
@@ -101,7 +101,7 @@ async function untilDecided(
       if (known === undefined || (await api.wait(known, signal)).revision !== known) review = await get()
       if (review!.decision !== 'none') return review!
       if (known === undefined)
-        terminal.printNote(`Waiting for a decision about ${briefId(review!.versionId)}…`)
+        terminal.printNote(`Waiting for a decision about ${shortId(review!.versionId)}…`)
       isAway = false
     } catch (error) {
       if (!mayPass(error)) throw error

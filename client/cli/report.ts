@@ -10,6 +10,7 @@ import {
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { describePublish } from '../../protocol/publish-story.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { siteArgument } from './account.ts'
@@ -18,7 +19,6 @@ import type { PublishObserver, PublishPlan } from './publish-target.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { formatLocalTime } from './terminal/time.ts'
-import { briefId } from './version-id.ts'
 import { printWarnings } from './warnings.ts'
 
 type ReportDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'settings' | 'siteMemory' | 'cwd'>
@@ -112,7 +112,7 @@ function suggestNextStep(work: ReportDeps, summary: PublishSummary): string {
   const option = siteArgument(work, { slug: published.slug, server })
   if (published.preview) return `${program} promote ${quoteArgument(published.preview.name)}${option}`
   return site.claimToken === undefined
-    ? `${program} restore ${quoteArgument(briefId(published.versionId))}${option}`
+    ? `${program} restore ${quoteArgument(shortId(published.versionId))}${option}`
     : publishCommand(work, summary)
 }
 

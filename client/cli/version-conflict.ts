@@ -2,6 +2,7 @@ import type { VersionDetails } from '../../protocol/api/versions.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { diffManifests, type ManifestDiff } from '../../protocol/manifest/manifest-diff.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
@@ -13,7 +14,6 @@ import { quoteArgument } from './quote-argument.ts'
 import { describeSite } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 import { formatLocalTime } from './terminal/time.ts'
-import { briefId } from './version-id.ts'
 import { formatAuthor } from './versions.ts'
 
 /** How a publish continues after a conflict. */
@@ -138,7 +138,7 @@ function nextSteps(
 ): string[] {
   // Not into the published folder.
   const beside = folder === work.cwd ? ` ${quoteArgument(`../${slug}`)}` : ''
-  const version = preview === undefined ? '' : ` --version ${quoteArgument(briefId(currentVersionId))}`
+  const version = preview === undefined ? '' : ` --version ${quoteArgument(shortId(currentVersionId))}`
   // Without the folder and the other options, the whole command would publish another folder.
   return [
     'To overwrite that version: --overwrite',

@@ -1,4 +1,5 @@
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
+import { SHORT_ID_LENGTH } from '../../protocol/version-id.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -70,17 +71,9 @@ export function describeVersion(
   return found ? `the version of ${formatLocalTime(found.createdAt, now)} (${id})` : `version ${id}`
 }
 
-/** The start of an id for a command to copy: the millisecond in which the version was created. */
-export function briefId(versionId: string): string {
-  return versionId.slice(0, 10)
-}
-
 function listThem(program: string): string {
   return `List them: ${program} versions`
 }
-
-/** As the dashboard shows ids, where that is unique. */
-const MIN_ID_LENGTH = 8
 
 /** How many characters of the ids differ from those of all others. */
 export function shortLength(versions: readonly Pick<VersionSummary, 'versionId'>[]): number {
@@ -91,7 +84,7 @@ export function shortLength(versions: readonly Pick<VersionSummary, 'versionId'>
     while (length < id.length && id[length] === before[length]) length++
     return length + 1
   })
-  return Math.max(MIN_ID_LENGTH, ...shared)
+  return Math.max(SHORT_ID_LENGTH, ...shared)
 }
 
 async function pickVersion(

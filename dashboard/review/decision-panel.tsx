@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Review, ReviewDecision } from '../../protocol/api/reviews.schema.ts'
 import { MAX_NOTE_LENGTH } from '../../protocol/api/reviews.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import { useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
 import { Button } from '../kit/button.tsx'
@@ -9,7 +10,6 @@ import { TextArea } from '../kit/field.tsx'
 import { useKeptInput, withoutSent } from '../kit/kept-input.ts'
 import { Badge } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { shortId } from '../site/version-labels.ts'
 import { Author } from './thread-card.tsx'
 
 type Verdict = ReviewDecision['decision']

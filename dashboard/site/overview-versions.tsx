@@ -1,5 +1,6 @@
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import { useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice, FocusKept } from '../kit/notice.tsx'
@@ -7,7 +8,7 @@ import { Badge, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { useVersions } from './use-versions.ts'
-import { formatChanges, madeAt, shortId } from './version-labels.ts'
+import { formatChanges, madeAt } from './version-labels.ts'
 
 /** Number of versions shown. */
 const LATEST = 3

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import { slipway } from '../api/slipway.ts'
 import { useFilePickers } from '../drop/file-pickers.tsx'
 import { beginJob } from '../drop/jobs.ts'
@@ -17,7 +18,6 @@ import { Expiry, isNear } from '../sites/expiry.tsx'
 import { DeleteSite } from './delete-site.tsx'
 import { archiveUrl, useDuplicate } from './duplicate-site.ts'
 import { showFailure, undoVersion } from './undo-version.ts'
-import { shortId } from './version-labels.ts'
 
 /** The address and the state of a site. */
 export function SiteState({ site }: { site: SiteDetails }) {

@@ -1,5 +1,6 @@
 import type { PublishedWith, VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import { serverNow } from '../api/server-clock.ts'
 
 const PUBLISHED_WITH_LABELS: Record<PublishedWith, string> = {
@@ -52,12 +53,4 @@ export function describeLive(versionId: string): string {
 /** When it was created. Restoring does not change it. */
 export function madeAt({ publishedAt, createdAt }: VersionSummary): string {
   return publishedAt ?? createdAt
-}
-
-/** Characters of a short id: ids begin with their time, so that two versions made seconds apart differ in them. */
-const SHORT_ID_LENGTH = 8
-
-/** The beginning of a version's id, which the command accepts in place of the whole. */
-export function shortId(versionId: string): string {
-  return versionId.slice(0, SHORT_ID_LENGTH)
 }

@@ -3,6 +3,7 @@ import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionDetails, VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { isRuleFile } from '../../protocol/manifest/rule-files.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -10,7 +11,6 @@ import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { fileUrl } from '../sites/address.ts'
 import { SitePreview } from './site-preview.tsx'
-import { shortId } from './version-labels.ts'
 
 /** Paths of a kind shown at first. */
 const INITIAL_PATHS = 50

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
+import { shortId } from '../../protocol/version-id.ts'
 import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
@@ -12,7 +13,7 @@ import { Badge, Panel } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { Expiry } from '../sites/expiry.tsx'
 import { archiveUrl } from './duplicate-site.ts'
-import { formatAuthor, formatChanges, type PreviewedVersion, shortId } from './version-labels.ts'
+import { formatAuthor, formatChanges, type PreviewedVersion } from './version-labels.ts'
 
 interface PreviewsPanelProps {
   site: SiteDetails

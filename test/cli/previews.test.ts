@@ -59,7 +59,7 @@ describe('a preview', () => {
     assert.match(
       promoted.stderr,
       new RegExp(
-        `Promoted pr-42: the version of \\d+ \\w+, \\d+:\\d+ \\(${versionId.slice(0, 8)}\\w{0,2}\\) is live\n`,
+        `Promoted pr-42: the version of \\d+ \\w+, \\d+:\\d+ \\(${versionId.slice(0, 10)}\\) is live\n`,
       ),
     )
     const unchanged = await publish('2', '-m', 'A change')

@@ -108,7 +108,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('main').getByText('Live', { exact: true }).first().waitFor()
     await page.getByText('Updated 4 hours ago').waitFor()
     const { currentVersionId } = await ada.client.details(slugs.harbour)
-    await page.getByRole('link', { name: `Version ${currentVersionId!.slice(0, 8)}` }).waitFor()
+    await page.getByRole('link', { name: `Version ${currentVersionId!.slice(0, 10)}` }).waitFor()
     const [names, values] = await Promise.all(
       (['term', 'definition'] as const).map((role) => page.getByRole(role).allTextContents()),
     )

@@ -120,7 +120,7 @@ describe('the versions of a site', requiresBrowser, () => {
     assert.equal(await visited(siteUrl), FIRST['index.html'])
     await page
       .getByRole('status')
-      .getByText(/^Version \w{8} is live\.$/)
+      .getByText(/^Version \w{10} is live\.$/)
       .waitFor()
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('link', { name: 'old.html' }).waitFor()
@@ -156,7 +156,7 @@ describe('the versions of a site', requiresBrowser, () => {
   test('are not reverted when another version went live since', async () => {
     await open()
     await restore().click()
-    await page.getByText(/^Version \w{8} is live\.$/).waitFor()
+    await page.getByText(/^Version \w{10} is live\.$/).waitFor()
     await owner.client.publish({ slug, files: toFiles({ 'index.html': 'Newer' }) })
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText("Couldn't undo: another version is live by now.").waitFor()
