@@ -37,6 +37,29 @@ export class UsageError extends CliError {
   override readonly exitCode = EXIT_CODES.usage
 }
 
+/** The results of all checks of arguments. Throws one UsageError about all that fail, so that one correction suffices. */
+export function checkAll<Checks extends readonly (() => unknown)[]>(
+  ...checks: Checks
+): { [At in keyof Checks]: ReturnType<Checks[At]> } {
+  const errors: UsageError[] = []
+  const results: unknown[] = []
+  for (const check of checks) {
+    try {
+      results.push(check())
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      errors.push(error)
+    }
+  }
+  if (errors.length === 1) throw errors[0]
+  if (errors.length > 1) throw new UsageError('Several arguments are invalid', ...errors.flatMap(toLines))
+  return results as { [At in keyof Checks]: ReturnType<Checks[At]> }
+}
+
+function toLines({ message, hints }: UsageError): string[] {
+  return [message, ...hints.map((hint) => `  ${hint}`)]
+}
+
 /** An argument that names nothing that exists. */
 export class UnknownNameError extends CliError {
   override readonly code = 'NOT_FOUND'

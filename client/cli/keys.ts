@@ -3,7 +3,7 @@ import { KEY_LIFETIME_SECONDS, KEY_SCOPES } from '../../protocol/api/keys.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
-import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
+import { checkAll, RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import {
   ACCOUNT_OPTIONS,
   type Command,
@@ -66,22 +66,13 @@ async function list(...[work, options]: Parameters<Run>): Promise<void> {
 
 async function create(...[work, options, [typed]]: Parameters<Run>): Promise<void> {
   const { terminal, settings } = work
-  const name = requireName(work, 'create ci --scope publish', typed)
-  const scope = readScope(
-    stringOption(options, 'scope'),
-    KEY_SCOPES,
-    `${settings.program} keys create ci --scope publish`,
+  const example = `${settings.program} keys create ci --scope publish`
+  const [name, scope, expiresInSeconds] = checkAll(
+    () => requireName(work, 'create ci --scope publish', typed),
+    () => readScope(stringOption(options, 'scope'), KEY_SCOPES, example),
+    () => readLifetime(stringOption(options, 'expires')),
   )
   const sites = stringOption(options, 'site')?.split(',') ?? null
-  const expires = stringOption(options, 'expires')
-  const expiresInSeconds =
-    expires === undefined
-      ? null
-      : parseDuration(expires, {
-          option: '--expires',
-          bounds: KEY_LIFETIME_SECONDS,
-          hint: 'For three months: --expires 90d',
-        })
   const slipway = accountClient(work, options, resolveServer(work, options))
   const created = await slipway
     .createKey({ name, scope, sites, expiresInSeconds })
@@ -93,6 +84,12 @@ async function create(...[work, options, [typed]]: Parameters<Run>): Promise<voi
     terminal.printDone(`Created the key ${created.name}. It is shown only once:`)
     terminal.print(created.apiKey)
   })
+}
+
+function readLifetime(typed: string | undefined): number | null {
+  if (typed === undefined) return null
+  const hint = 'For three months: --expires 90d'
+  return parseDuration(typed, { option: '--expires', bounds: KEY_LIFETIME_SECONDS, hint })
 }
 
 async function revoke(...[work, options, [typed]]: Parameters<Run>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { type METADATA_TEXTS, TTL_SECONDS } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
-import { RefusedError, UsageError } from './cli-error.ts'
+import { checkAll, RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type CommandOption, type OptionValues, stringOption } from './command.ts'
 import { parseDuration } from './duration.ts'
 import { formatLocalTime } from './terminal/time.ts'
@@ -78,7 +78,8 @@ export function optionOf(field: keyof typeof METADATA_TEXTS): string {
 
 /** The metadata of these options; absent ones stay as they are. */
 export function readMetadata(options: OptionValues): SiteMetadata {
-  const values = Object.entries(SETTINGS).map(([field, { read }]) => [field, read(options)])
+  const readers = Object.entries(SETTINGS).map(([field, { read }]) => () => [field, read(options)])
+  const values = checkAll(...readers)
   return Object.fromEntries(values.filter(([, value]) => value !== undefined))
 }
 

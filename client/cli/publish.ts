@@ -1,11 +1,12 @@
 import { KEY_SCOPES } from '../../protocol/api/keys.ts'
+import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountCommand, foreignSite, loginCommand, resolvePublisherKey, resolveServer } from './account.ts'
 import { claimRemembered } from './claim.ts'
-import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
+import { AuthError, CliError, checkAll, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
 import {
   type CommandContext,
   JSON_OPTION,
@@ -119,12 +120,13 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     server: SERVER_OPTION,
   },
   async run(work, options, [operand]) {
+    const viewer = readOptions(options)
     const folder = await chooseFolder(work, options, operand)
     const found = scanOrThrow(folder, {
       secrets: options['include-secrets'] === true,
       mode: publishMode(options),
     })
-    const planned = await buildPlan(work, options, folder)
+    const planned = await buildPlan(work, options, folder, viewer)
     const { server, key, slug, remembered: known } = planned
     await assertWithinLimits(work.connect(server, key), found, slug ?? known?.slug)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
@@ -208,18 +210,41 @@ function printNotices(
   for (const line of warnings) terminal.printNote(line)
 }
 
-async function buildPlan(work: CommandContext, options: OptionValues, folder: string): Promise<PublishPlan> {
+/** Options of which only one can be set. */
+const EXCLUSIVE_OPTIONS: [one: string, others: string[]][] = [
+  ['new', ['site']],
+  ['create', ['new', 'name']],
+  ['preview', ['draft', 'name', 'password', 'no-password']],
+  ['watch', ['draft', 'strict', 'json']],
+  ['review', ['draft']],
+  ['merge', ['replace']],
+  ['password', ['no-password']],
+]
+
+/** The metadata of the options. Throws a UsageError about all that can be refused without the folder. */
+function readOptions(options: OptionValues): SiteMetadata {
+  const pairs = EXCLUSIVE_OPTIONS.flatMap(([one, others]) => others.map((other) => [one, other] as const))
+  const [viewer] = checkAll(
+    () => readMetadata(options),
+    () => {
+      if (options.create === true && stringOption(options, 'site') === undefined)
+        throw new UsageError('--create needs the name of the site', 'Pass it: --site NAME --create')
+    },
+    ...pairs.map((pair) => () => assertNotBoth(options, ...pair)),
+  )
+  return viewer
+}
+
+async function buildPlan(
+  work: CommandContext,
+  options: OptionValues,
+  folder: string,
+  viewer: SiteMetadata,
+): Promise<PublishPlan> {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const slug = stringOption(options, 'site')
   const isNew = options.new === true
   const preview = stringOption(options, 'preview')
-  assertNotBoth(options, 'new', 'site')
-  for (const other of ['new', 'name']) assertNotBoth(options, 'create', other)
-  if (options.create === true && slug === undefined)
-    throw new UsageError('--create needs the name of the site', 'Pass it: --site NAME --create')
-  for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
-  for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
-  assertNotBoth(options, 'review', 'draft')
   const known =
     slug === undefined ? work.siteMemory.find(folder, named) : work.siteMemory.findNamed(slug, named)
   const isUnknown = slug !== undefined && known === undefined
@@ -251,7 +276,7 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     slug,
     create: options.create === true,
     remembered,
-    viewer: readMetadata(options),
+    viewer,
     name: stringOption(options, 'name'),
     message: stringOption(options, 'message'),
     live: options.draft !== true && preview === undefined,
@@ -327,7 +352,6 @@ function assertHasOwner(
 }
 
 function publishMode(options: OptionValues): PublishPlan['mode'] {
-  assertNotBoth(options, 'merge', 'replace')
   if (options.merge === true) return 'merge'
   return options.replace === true ? 'replace' : undefined
 }

@@ -25,18 +25,19 @@ Changes settings of a site without publishing it again. Without options it shows
     ...SITE_OPTIONS,
   },
   async run(work, options) {
+    const metadata = readMetadata(options)
     const password = await readPassword(work, options)
     const requireApproval = stringOption(options, 'require-approval') as ApprovalRule | undefined
     const change: MetadataRequest = {
-      ...readMetadata(options),
+      ...metadata,
       ...(requireApproval !== undefined && { requireApproval }),
       ...(password !== undefined && { password }),
     }
     const { slipway, ...site } = await openSite(work, options)
     const name = stringOption(options, 'name')
     const isChange = Object.keys(change).length > 0
-    // First: a change that is refused would leave the site with a new name, of which a day has few.
     if (isChange && name !== undefined) await assertOwnRenamable(slipway, site.slug, name)
+    // First: a change that is refused would leave the site with a new name, of which a day has few.
     const changed = isChange ? await slipway.setMetadata(site.slug, change) : undefined
     if (isChange) work.terminal.printDone('Saved')
     const slug = name === undefined ? site.slug : await renameSite(work, slipway, { ...site, name })

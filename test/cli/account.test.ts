@@ -371,6 +371,18 @@ describe('the program', () => {
       }
     })
 
+  for (const [line, ...errors] of [
+    ['keys create ci --scope all --expires soon', /--scope must be/, /--expires must be a time/],
+    ['settings --ttl 1s --spa --no-spa --password', /--ttl must be from/, /--spa and --no-spa can't/],
+    ['publish . --watch --draft --json --create --merge --replace', /--create needs/, /--watch and --draft/],
+  ] as const) {
+    it(`lists all that is wrong with slipway ${line}`, async () => {
+      const { code, stderr } = await cli.run(line.split(' '), { typed: [] })
+      assert.equal(code, 2)
+      for (const error of errors) assert.match(stderr, error)
+    })
+  }
+
   it('shows the help of a command whatever else is typed', async () => {
     const { code, stdout } = await cli.run(['keys', 'lits', 'x', 'y', '--help'])
     assert.deepEqual([code, stdout.split('\n')[0]], [0, 'slipway keys [action] [name]'])
