@@ -196,6 +196,8 @@ describe('a preview with live reload', () => {
       page.on('request', (request) => request.isNavigationRequest() && documents++)
       await page.goto(`http://pr-1--${slug}.localhost:${service.port}/`)
       await waitFor(() => waiting === 1)
+      // The service may be asked before the events of the page have arrived, which come in order.
+      await page.evaluate(() => undefined)
       assert.equal(documents, 2, 'it reloads once for what another node shows')
       await publish({ 'index.html': '<h1>Next</h1>' })
       await page.getByRole('heading', { name: 'Next' }).waitFor()
