@@ -213,7 +213,7 @@ function Desk(props: DeskProps) {
         {commenting && (
           <p class="choices small">
             {GESTURE_HELP}
-            <Button variant="link" onClick={commentOnPage}>
+            <Button variant="link" disabled={!isDrawn} onClick={commentOnPage}>
               Comment on the whole page
             </Button>
           </p>

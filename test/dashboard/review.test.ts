@@ -5,6 +5,7 @@ import type { ReviewThread } from '../../protocol/api/reviews.schema.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { hold } from './file-drop.ts'
 import { web } from './shared.ts'
 import {
   asksBeforeClosing,
@@ -694,9 +695,15 @@ test(
     await decide.click()
     assert.equal(await note.inputValue(), 'Not yet')
     await note.fill('')
+    // The frame, whose size is noted with a comment, returns after the dialog with a new grant.
+    const grant = await hold(page, '**/previews/spring/review')
     await page.keyboard.press('Escape')
+    await grant.first
     await page.getByRole('button', { name: 'Comment', exact: true }).click()
-    await page.getByRole('button', { name: 'Comment on the whole page' }).click()
+    const whole = page.getByRole('button', { name: 'Comment on the whole page' })
+    await whole.and(page.locator('[aria-disabled=true]')).waitFor()
+    grant.release()
+    await whole.click()
     await page.getByRole('button', { name: 'Cancel' }).focus()
     await page.keyboard.press('Enter')
     await page.locator('.composer').waitFor({ state: 'detached' })
