@@ -35,15 +35,17 @@ export function isEditable({ contentType, size }: FileEntry): boolean {
 interface FileEditorProps {
   site: SiteDetails
   file: FileEntry
+  /** Whether another version may be live, which the page is loading. */
+  isStale: boolean
   /** Called when another version is live. */
   onLive: () => void
   onClose: () => void
 }
 
 /** Edits a text file. Saving publishes a version. */
-export function FileEditor({ site, file: { path, contentType }, onLive, onClose: leave }: FileEditorProps) {
-  const { slug } = site
-  const { original, versionId, text, isChanged, write, setSaved, forget } = useEditedText(site, path)
+export function FileEditor({ site, file, isStale, onLive, onClose: leave }: FileEditorProps) {
+  const { path, contentType } = file
+  const { original, versionId, text, isChanged, write, setSaved, forget } = useEditedText(site, path, isStale)
   const { value } = original
   const onClose = () => {
     forget()
@@ -75,11 +77,11 @@ export function FileEditor({ site, file: { path, contentType }, onLive, onClose:
     >
       <form class="stack file-editor" onSubmit={handleSubmit(save)}>
         <ErrorNotice error={original.error} onRetry={original.reload} />
-        {!value && original.loading && <Loading what="the file" />}
+        {!value && !original.error && <Loading what="the file" />}
         {value && !value.isText && <p>This file isn't UTF-8 text, so it can't be edited here.</p>}
         {value?.isText && <TextArea label="Content" box={box} value={text} onWrite={write} />}
         {save.error?.code === 'VERSION_CONFLICT' ? (
-          <NewerVersion slug={slug} path={path} onSave={save} />
+          <NewerVersion slug={site.slug} path={path} onSave={save} />
         ) : (
           <ErrorNotice error={save.error}>
             <SecretList secrets={save.error?.secrets} onAllow={allowSecret} />
@@ -106,14 +108,16 @@ interface ChangedText {
 }
 
 /** A text, which is kept when the back button of the browser leaves the editor without a question. */
-function useEditedText({ slug, currentVersionId }: SiteDetails, path: string) {
+function useEditedText({ slug, currentVersionId }: SiteDetails, path: string, isStale: boolean) {
   const [changed, keep] = useKeptInput<ChangedText>(`text/${slug}/${path}`)
-  // Another version of this page may go live while the text is edited.
-  const [openedId] = useState(changed ? changed.versionId : currentVersionId)
-  const key = `site/${slug}/text/${openedId}/${path}`
+  // Another version of this page may go live while the text is edited; until the latest one is known, none is opened.
+  const found = changed ? changed.versionId : currentVersionId
+  const [openedId, open] = useState(changed || !isStale ? found : undefined)
+  if (openedId === undefined && !isStale) open(found)
+  const key = openedId === undefined ? undefined : `site/${slug}/text/${openedId}/${path}`
   const original = useResource(key, () => readText(slug, path, openedId!))
-  const [base, setBase] = useState<Partial<ChangedText>>({ versionId: openedId })
-  const { versionId = openedId, text: saved = original.value?.text } = base
+  const [base, setBase] = useState<Partial<ChangedText>>({})
+  const { versionId = openedId ?? null, text: saved = original.value?.text } = base
   const text = changed?.text ?? saved ?? ''
   return {
     original,

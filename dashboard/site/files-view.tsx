@@ -26,12 +26,14 @@ const MAX_INDENT_DEPTH = 6
 
 interface FilesViewProps {
   site: SiteDetails
+  /** Whether the page is loading the site again. */
+  isStale: boolean
   /** Called when another version is live. */
   onLive: () => void
 }
 
 /** The live files in their folders, to add, edit, replace and delete. */
-export function FilesView({ site, onLive }: FilesViewProps) {
+export function FilesView({ site, isStale, onLive }: FilesViewProps) {
   const [wanted, want] = useState('')
   const [edited, edit] = useState<FileEntry | undefined>(undefined)
   const tree = useMemo(() => buildTree(site.files), [site.files])
@@ -78,7 +80,7 @@ export function FilesView({ site, onLive }: FilesViewProps) {
         )}
       </Panel>
       {/* Not in the row, which an update may remove while the text is edited. */}
-      {edited && <FileEditor {...{ site, onLive }} file={edited} onClose={() => edit(undefined)} />}
+      {edited && <FileEditor {...{ site, isStale, onLive }} file={edited} onClose={() => edit(undefined)} />}
     </>
   )
 }

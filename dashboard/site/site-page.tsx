@@ -130,7 +130,7 @@ function View({ view, site, resource, onPublished }: ViewProps) {
     resource.set(change)
     invalidate('sites')
   }
-  if (view === 'files') return <FilesView site={site} onLive={onPublished} />
+  if (view === 'files') return <FilesView site={site} isStale={resource.loading} onLive={onPublished} />
   if (view === 'versions') return <VersionsView site={site} onRestored={resource.reload} />
   if (view === 'review') return <ReviewView site={site} />
   if (view === 'visits') return <VisitsView slug={site.slug} />

@@ -407,9 +407,20 @@ describe('a site', requiresBrowser, () => {
       })
       await waitFor(async () => (await visited(`${siteUrl}notes/c.txt`)) === '')
       assert.equal(await page.getByLabel('Content').inputValue(), 'more')
+      // Opened again before the page has loaded the version that it saved.
+      const loading = Promise.withResolvers<void>()
+      await page.route(`**/api/v1/publish/${slug}`, async (route) => {
+        if (route.request().method() === 'GET') await loading.promise
+        await route.continue()
+      })
       await save.click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
       assert.equal(await visited(`${siteUrl}notes/c.txt`), 'more')
+      await act('notes/c.txt', 'Edit text')
+      loading.resolve()
+      await focusedContent(page).waitFor()
+      assert.equal(await page.getByLabel('Content').inputValue(), 'more')
+      await page.keyboard.press('Escape')
     }
     await page.getByLabel('Replace b.bin').setInputFiles([toUpload('x.bin', 'bb')])
     await result('1 file changed, 3 unchanged.')
