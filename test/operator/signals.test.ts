@@ -21,8 +21,10 @@ const LONG_DRAIN = { DRAIN_SECONDS: '3600' }
 /** Keeps the processes of a service alive, as a part of it could that does not end. */
 const KEEP_ALIVE = { modules: ['data:text/javascript,setInterval(() => undefined, 3_600_000)'] }
 
+const READY_PAUSE = { modules: [join(import.meta.dirname, 'ready-pause.ts')] }
+
 test('SIGINT makes a service not ready, then waits for what is in progress; a second one exits immediately, with 130', async () => {
-  await using fixture = await startFixture({ ...LONG_DRAIN, READY_SECONDS: '1' })
+  await using fixture = await startFixture({ ...LONG_DRAIN, READY_SECONDS: '600' }, READY_PAUSE)
   const { service } = fixture
   const finished = await beginUpload(fixture, Buffer.from('finished during the stop'))
   using _ = (await beginUpload(fixture, Buffer.from('never finished'))).held
@@ -30,6 +32,7 @@ test('SIGINT makes a service not ready, then waits for what is in progress; a se
   await service.waitForLine(/"not ready: /)
   const { status, json } = await sendRequest(service.port, { path: '/ready' })
   assert.deepEqual([status, json], [503, { status: 'stopping' }])
+  service.child.kill('SIGUSR2')
   await service.waitForLine(/"stopping: draining/)
   assert.equal((await finished.held.finish()).status, 200)
   service.child.kill('SIGINT')

@@ -36,7 +36,10 @@ const REQUEST_INTERVAL_MS = 20
 
 const LOG_TRACING_PACKAGES = new URL('log-tracing-packages.ts', import.meta.url).href
 
-const MODULES = [join(import.meta.dirname, 'log-connections.ts'), LOG_TRACING_PACKAGES]
+const MODULES = [
+  ...['log-connections.ts', 'ready-pause.ts'].map((name) => join(import.meta.dirname, name)),
+  LOG_TRACING_PACKAGES,
+]
 
 const TELEMETRY = new URL('../../server/operations/telemetry/otlp.ts', import.meta.url).href
 
@@ -59,7 +62,7 @@ describe('a service of two workers', () => {
     const settings = {
       ...{ DATA: data, WORKERS: '2', RATE_ANONYMOUS: `${RATE_ANONYMOUS}` },
       // A test hangs, instead of passing late, if the service waits for this drain time.
-      ...{ INTERNAL_PORT: `${internalPort}`, READY_SECONDS: '2', DRAIN_SECONDS: '3600' },
+      ...{ INTERNAL_PORT: `${internalPort}`, READY_SECONDS: '600', DRAIN_SECONDS: '3600' },
     }
     service = started.use(await Program.serve(settings, { modules: MODULES }))
     owner = started.use(await Publisher.signIn(service, 'owner@example.test'))
@@ -198,6 +201,7 @@ describe('a service of two workers', () => {
     const { slug } = await owner.publish({ 'index.html': 'published while it stops' })
     assert.equal((await sendRequest(service.port, { site: slug })).text, 'published while it stops')
 
+    for (const worker of service.workers) process.kill(worker, 'SIGUSR2')
     await service.waitForLines(/"stopping: draining/, 2)
     posting.write(`{}${HEALTH_REQUEST}`)
     const [first, second, ...more] = (await text(posting)).split('HTTP/1.1 ').slice(1)
