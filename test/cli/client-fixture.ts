@@ -17,15 +17,14 @@ export async function* stream(bytes: Buffer, chunk = 64 * 1024): AsyncIterable<U
 
 interface ClientFixtureOptions {
   send?: Send | undefined
-  idleMs?: number
   /** Maximum number of attempts for one upload. */
   tries?: number
 }
 
 /** An SDK client of a fake server; its pauses are recorded and take no time. */
-export async function startClientFixture({ send, idleMs, tries: maxAttempts }: ClientFixtureOptions = {}) {
+export async function startClientFixture({ send, tries: maxAttempts }: ClientFixtureOptions = {}) {
   const server = await FakeServer.start()
-  const transport = nodeTransport(idleMs === undefined ? {} : { idleMs })
+  const transport = nodeTransport()
   const pauses: number[] = []
   const clock = { now: Date.parse('2030-01-01') }
   const slipway = new Slipway({

@@ -222,11 +222,15 @@ describe('a failed upload', () => {
   })
 
   it('is retried when the connection is idle', async () => {
-    await using fixture = await startClientFixture({ idleMs: 250 })
+    // The first request is not repeated, so that it has no deadline.
+    const [impatient, patient] = [nodeTransport({ idleMs: 250 }), nodeTransport()]
+    const send: Send = (request) => (request.url.includes('/_upload') ? impatient : patient).send(request)
+    await using fixture = await startClientFixture({ send })
     fixture.server.reply(/_upload/, 'none', 1)
     const { slug } = await fixture.publish({ files: ONE })
     assert.equal(fixture.server.live(slug).get('a')!.toString(), 'one')
     assert.notEqual(fixture.pauses.length, 0)
+    for (const transport of [impatient, patient]) transport.close()
   })
 
   it('is retried with half of the files after each failure', async () => {
