@@ -1,13 +1,10 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Postgres, startPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import type { StoreOptions } from './proxied-store.ts'
-
-/** Queries within which a commit that was sent must wait. */
-const MAX_QUERIES = 1000
 
 /** A primary that flushes each commit, and its synchronous standby. Nodes know both by addresses that stay. */
 export class ReplicatedPostgres implements AsyncDisposable {
@@ -56,12 +53,12 @@ export class ReplicatedPostgres implements AsyncDisposable {
   async untilCommitWaits(url: string): Promise<number> {
     const waiting = `select pid from pg_stat_activity
       where datname = current_database() and wait_event = 'SyncRep'`
-    for (let queries = 0; queries < MAX_QUERIES; queries++) {
-      const [row] = await this.run(url, waiting)
-      if (row) return row.pid as number
-      await turn()
-    }
-    throw new Error('no commit waits for the standby')
+    let pid: unknown
+    await waitFor(async () => {
+      pid = (await this.run(url, waiting))[0]?.pid
+      return pid !== undefined
+    })
+    return pid as number
   }
 
   /** Kills the primary, and promotes the standby. */

@@ -146,7 +146,8 @@ describe('migrations of a shared database', requires('postgres'), () => {
     try {
       await writer.query('begin; insert into notes values (100)')
       const migration = migrateWith(url, steps)
-      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'create index%'`
+      const waiting = `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like 'create index%'`
       while ((await run(waiting)).rowCount === 0);
       await run("set lock_timeout = '10s'; insert into notes values (101)")
       await writer.query('commit')
