@@ -160,10 +160,9 @@ test('the next DNS server is queried when one is silent, fails or is unreachable
 test('silent names up to the concurrency limit do not delay another name', async () => {
   await using dns = await startMisbehavingDns()
   dns.answer = (question) => (question.name === 'good.test' ? [texts(question, 'found')] : [])
-  const { cname, addresses, txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs: 3000 })
+  const { cname, addresses, txt: queryTxt } = resolverDns({ servers: [dns.address], timeoutMs })
   const queryAll = (name: string) => Promise.all([cname(name), addresses(name), queryTxt(name)])
-  const silent = Array.from({ length: 61 }, (_, index) => queryAll(`silent${index}.test`))
+  for (let index = 0; index < 61; index++) void queryAll(`silent${index}.test`)
   const results = await queryAll('good.test')
   assert.deepEqual(results, [{ values: [] }, { values: [] }, { values: ['found'] }])
-  await Promise.all(silent)
 })

@@ -79,7 +79,12 @@ describe('nodes of one database', requires('postgres'), () => {
       assert.equal(code, 0)
       return JSON.parse(lines[0]!).nodes as NodeReport[]
     }
-    const nodes = await list()
+    let nodes: NodeReport[] = []
+    // Each reports itself beside its start.
+    await waitFor(async () => {
+      nodes = await list()
+      return nodes.length >= 3
+    })
     const ports = nodes.map(({ host }) => host.split(':').at(-1))
     assert.deepEqual(ports.sort(), [first.PORT, second.PORT, second.PORT].sort(), 'a row for each process')
     for (const { release, numbers } of nodes) {

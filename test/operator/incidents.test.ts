@@ -208,7 +208,7 @@ const PLAYS: Play[] = [
     needs: ['ceph'],
     async play(stack) {
       const { url, proxy } = stack.use(await createStorage())
-      const deadlines = { blobs: { ...PATIENT.blobs, hang: 300 } }
+      const deadlines = { blobs: { ...PATIENT.blobs, hang: 3000 } }
       const service = stack.use(await startTestService({ BLOBS_URL: url }, Date.now(), { deadlines }))
       const health = async () => void (await sendRequest(service.port, { path: '/health' }))
       return {

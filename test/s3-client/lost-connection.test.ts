@@ -18,7 +18,7 @@ test('an upload fails whose connection was lost while it waited for its client',
   const port = await listen(server)
   const exchanges = new HttpExchanges({
     endpoint: new URL(`http://127.0.0.1:${port}`),
-    timeoutMs: 5000,
+    timeoutMs: PATIENT.blobs.request,
     exchangeMs: PATIENT.blobs.exchange,
     hangs: new HangWatch({ hangMs: PATIENT.blobs.hang, probe: async () => {} }),
   })
