@@ -1,6 +1,5 @@
 import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
-import { pluralize } from '../../protocol/format.ts'
-import { shortId } from '../../protocol/version-id.ts'
+import { pluralize, shortId } from '../../protocol/format.ts'
 import { mayPass } from '../sdk/retry.ts'
 import type { SiteReview } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'

@@ -6,11 +6,11 @@ import {
   formatFileCount,
   formatNumber,
   pluralize,
+  shortId,
 } from '../../protocol/format.ts'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { describePublish } from '../../protocol/publish-story.ts'
-import { shortId } from '../../protocol/version-id.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { siteArgument } from './account.ts'

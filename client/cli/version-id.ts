@@ -1,5 +1,5 @@
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
-import { SHORT_ID_LENGTH } from '../../protocol/version-id.ts'
+import { SHORT_ID_LENGTH } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Review, ReviewDecision } from '../../protocol/api/reviews.schema.ts'
 import { MAX_NOTE_LENGTH } from '../../protocol/api/reviews.ts'
-import { shortId } from '../../protocol/version-id.ts'
+import { shortId } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
 import { Button } from '../kit/button.tsx'

@@ -1,6 +1,6 @@
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
-import { shortId } from '../../protocol/version-id.ts'
+import { shortId } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice, FocusKept } from '../kit/notice.tsx'

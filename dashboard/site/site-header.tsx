@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
-import { shortId } from '../../protocol/version-id.ts'
+import { shortId } from '../../protocol/format.ts'
 import { slipway } from '../api/slipway.ts'
 import { useFilePickers } from '../drop/file-pickers.tsx'
 import { beginJob } from '../drop/jobs.ts'

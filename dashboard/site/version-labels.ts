@@ -1,6 +1,5 @@
 import type { PublishedWith, VersionSummary } from '../../protocol/api/versions.schema.ts'
-import { pluralize } from '../../protocol/format.ts'
-import { shortId } from '../../protocol/version-id.ts'
+import { pluralize, shortId } from '../../protocol/format.ts'
 import { serverNow } from '../api/server-clock.ts'
 
 const PUBLISHED_WITH_LABELS: Record<PublishedWith, string> = {

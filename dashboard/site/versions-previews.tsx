@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
-import { shortId } from '../../protocol/version-id.ts'
+import { shortId } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
