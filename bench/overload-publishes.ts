@@ -19,6 +19,7 @@ const HEALTH_INTERVAL_MS = 200
 const NETWORKS = 1000
 
 const FILES = 10
+const PUBLISH_PATH = '/api/v1/publish'
 const HTML = 'text/html; charset=utf-8'
 
 /** After which a client gives up: beyond the deadline of every step. */
@@ -34,7 +35,7 @@ interface Answer {
 }
 
 /** The requests of one client; ends with the first that does not succeed. */
-type Publish = (baseUrl: string, number: number) => Promise<Response[]>
+type Publish = (toUrl: (target: string) => string, number: number) => Promise<Response[]>
 
 /** How publishes arrive that do not wait for each other, at ten times the rate that the service can complete. */
 export const overloadPublishes: Measurement = {
@@ -69,11 +70,17 @@ async function measureNodes(seconds: number): Promise<Figure[]> {
 async function measure(where: string, baseUrls: readonly string[], seconds: number): Promise<Figure[]> {
   const figures: Figure[] = []
   let number = 0
+  let requests = 0
+  // As behind a load balancer, the requests of a publish go to all nodes in turn.
+  const toUrl = (target: string) => {
+    const { pathname, search } = new URL(target, baseUrls[0])
+    return `${baseUrls[requests++ % baseUrls.length]}${pathname}${search}`
+  }
   for (const [what, publish] of [
     ['one request', publishContents],
     [`${FILES} uploads`, publishInSteps],
   ] as const) {
-    const next = () => timed(publish(baseUrls[number % baseUrls.length]!, number++))
+    const next = () => timed(publish(toUrl, number++))
     const until = performance.now() + seconds * 1000
     let completed = 0
     const publishRepeatedly = async () => {
@@ -147,32 +154,38 @@ async function timed(responses: Promise<Response[]>): Promise<Answer> {
   return { status: all.at(-1)!.status, requests: all.length, milliseconds: at - startedAt, at }
 }
 
-const publishContents: Publish = async (baseUrl, number) => [
+const publishContents: Publish = async (toUrl, number) => [
   await send({
     method: 'POST',
-    url: `${baseUrl}/api/v1/publish`,
+    url: toUrl(PUBLISH_PATH),
     number,
     body: { files: createFiles(number) },
   }),
 ]
 
 /** A plan, the uploads at the same time, and a finalize. */
-const publishInSteps: Publish = async (baseUrl, number) => {
+const publishInSteps: Publish = async (toUrl, number) => {
   const pages = createFiles(number)
   const files = pages.map(({ path, content }) => {
     const hash = createHash('sha256').update(content).digest('hex')
     return { path, size: content.length, contentType: HTML, hash }
   })
-  const plan = await send({ method: 'POST', url: `${baseUrl}/api/v1/publish`, number, body: { files } })
+  const plan = await send({ method: 'POST', url: toUrl(PUBLISH_PATH), number, body: { files } })
   if (!isSuccess(plan)) return [plan]
   const { uploads, finalizeUrl, versionId } = (JSON.parse(plan.text) as CreateResponse).upload
   const contents = new Map(pages.map(({ path, content }) => [path, content]))
   const uploaded = await Promise.all(
-    uploads.map(({ method, url, path }) => send({ method, url, number, body: contents.get(path)! })),
+    uploads.map(({ method, url, path }) =>
+      send({ method, url: toUrl(url), number, body: contents.get(path)! }),
+    ),
   )
   const failed = uploaded.find((response) => !isSuccess(response))
   if (failed) return [plan, failed]
-  return [plan, ...uploaded, await send({ method: 'POST', url: finalizeUrl, number, body: { versionId } })]
+  return [
+    plan,
+    ...uploaded,
+    await send({ method: 'POST', url: toUrl(finalizeUrl), number, body: { versionId } }),
+  ]
 }
 
 function createFiles(number: number) {
