@@ -439,9 +439,13 @@ describe('wrong passwords', () => {
 
   test('are accepted twenty times an hour at a site from a network, without effect on others', async () => {
     const slug = await locked()
-    for (let minute = 0; minute < 4; minute++, edge.clock.now += MINUTE_MS) await guess(slug, 5)
+    for (let minute = 0; minute < 4; minute++) {
+      if (minute > 0) edge.clock.now += MINUTE_MS
+      await guess(slug, 5)
+    }
     const refused = await edge.submitPassword(slug, PASSWORD)
-    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3360'])
+    // Those of the minute are used up, too.
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3420'])
     edge.address = '203.0.113.7'
     assert.equal(await submit(slug, PASSWORD), 303)
   })
