@@ -302,7 +302,7 @@ export class Edge extends Component<EdgeOptions> implements HttpHandler {
     if (host.kind !== 'domain' && isValidation(request.target.path))
       return uncounted(this.#pages.pageNotFound.for(request.headers))
     const site = resolution as ResolvedSite
-    const locked = this.#gate.respond(site, request)
+    const locked = site.passwordHash === null ? undefined : this.#gate.respond(site, request)
     if (locked) return uncounted(locked)
     if (!site.table)
       return uncounted(
