@@ -20,7 +20,7 @@ import { WatchedStore } from '../support/watched-store.ts'
 import { type Account, Api, assertWaits, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { codeFor, mailsTo } from './sign-in-mails.ts'
 
-const api = await startApi()
+const api = await startApi({ TRUSTED_PROXIES: '1' })
 const { store, suspensions } = await api.operator()
 const [owner, colleague, stranger] = [await api.account(), await api.account(), await api.account()]
 
@@ -553,7 +553,8 @@ describe('what a reviewer writes', () => {
     const ofLimited = await store.read.reviews.linkByToken(hashToken(reviewToken))
     assert.equal(ofLimited, undefined, 'it is deleted, like those that have expired')
     api.pass(2 * HOUR_MS)
-    const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    const { reviewToken: shared } = await linked(review)
+    const guest = guestOf(shared).review(slug, 'spring')
     const { id: thread } = (await guest.get({ status: 'open' })).threads[0]!
     for (let number = 0; number < 60; number++)
       await guest.addToThread(thread, { status: 'open', name: 'Ann' })
@@ -564,6 +565,10 @@ describe('what a reviewer writes', () => {
     await guest.reportPlacements({ ...lost, placed: [thread], missing: [] })
     const ofOtherLink = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
     for (const free of [review, ofOtherLink]) await free.decide({ ...approval, name: 'Ann' })
+    const headers = { 'x-slipway-review': shared, 'x-forwarded-for': '192.0.2.1' }
+    const decisions = `/api/v1/publish/${slug}/previews/spring/review/decisions`
+    const elsewhere = await api.request('POST', decisions, { headers, json: { ...approval, name: 'Ann' } })
+    assert.equal(elsewhere.status, 201, 'the same link in another network')
     await assertWaits(api, () => guest.decide({ ...approval, name: 'Ann' }))
   })
 

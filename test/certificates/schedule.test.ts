@@ -25,6 +25,7 @@ test('without renewal information, a certificate is renewed with a third of its 
     [64 * DAY_MS, (64 / 3) * DAY_MS, (64 / 3 + 64 / 30) * DAY_MS],
     [45 * DAY_MS, 15 * DAY_MS, 16.5 * DAY_MS],
     [10 * DAY_MS, (10 / 3) * DAY_MS, (10 / 3 + 1 / 3) * DAY_MS],
+    [239 * HOUR_MS, 119.5 * HOUR_MS, (119.5 + 239 / 30) * HOUR_MS],
     [160 * HOUR_MS, 80 * HOUR_MS, (80 + 160 / 30) * HOUR_MS],
     [24 * HOUR_MS, 12 * HOUR_MS, 12.8 * HOUR_MS],
   ]

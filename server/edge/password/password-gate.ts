@@ -44,9 +44,8 @@ export class PasswordGate extends Component<PasswordGateOptions> {
   readonly #secure = this.parts.addresses.base.startsWith('https:') && !this.parts.https
   readonly #attempts = new AttemptLimiter(this.parts)
 
-  /** Undefined when the visitor may see the page. One who goes back to a refused form continues at its page. */
+  /** Undefined when the cookies are those of the password. Who goes back to a refused form continues at its page. */
   respond(site: ResolvedSite, request: HttpRequest): EdgeResponse | undefined {
-    if (site.passwordHash === null) return undefined
     const { path, query } = request.target
     const refused = path === PASSWORD_PATH ? readParameters(query) : undefined
     const isAuthorized = this.#isAuthorized(site, request.headers.cookie)
