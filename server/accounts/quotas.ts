@@ -208,6 +208,15 @@ export class AccountQuotaError extends ApiError {
     super('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
     this.accountId = accountId
   }
+
+  /** For callers that are not the owner of the account: they do not see its trash. */
+  forOthers(): ApiError {
+    const { quota, limit, used, requested } = this.details
+    return new ApiError(this.code, this.message.replace('The account', "The owner's account"), {
+      details: { quota, limit, used, requested },
+      hint: 'Ask the owner of the site to delete what is no longer needed, or the administrator for a higher limit.',
+    })
+  }
 }
 
 function describeRoom({ trashedSites, pendingVersions }: QuotaDetails): string {

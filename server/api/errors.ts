@@ -55,15 +55,10 @@ export function reportError(
   return failure
 }
 
-/** Others do not see the trash of the owner. A caller that is not signed in may send more with an account. */
+/** A caller that is not signed in may send more with an account. */
 function forCaller(failure: ApiError, { caller }: FastifyRequest): ApiError {
-  if (failure instanceof AccountQuotaError && failure.accountId !== caller?.account?.id) {
-    const { quota, limit, used, requested } = failure.details
-    return new ApiError(failure.code, failure.message.replace('The account', "The owner's account"), {
-      details: { quota, limit, used, requested },
-      hint: 'Ask the owner of the site to delete what is no longer needed, or the administrator for a higher limit.',
-    })
-  }
+  if (failure instanceof AccountQuotaError && failure.accountId !== caller?.account?.id)
+    return failure.forOthers()
   if (failure.code !== 'PAYLOAD_TOO_LARGE' || caller?.account) return failure
   const hint = `${failure.hint} Accounts have higher limits: POST /api/auth/agent/request-code, or slipway login.`
   return new ApiError(failure.code, failure.message, { ...failure, hint })
