@@ -50,7 +50,10 @@ export function rejectAmbiguous(request: IncomingMessage, response: ServerRespon
   // After an upgrade that was not accepted, Node reads nothing further from the connection.
   if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   const refusal = findRejection(request)
-  if (!refusal) return false
+  if (!refusal) {
+    toOriginForm(request)
+    return false
+  }
   const body = `${refusal.text}\n`
   response.writeHead(refusal.status, {
     'Content-Type': 'text/plain; charset=utf-8',
@@ -60,6 +63,13 @@ export function rejectAmbiguous(request: IncomingMessage, response: ServerRespon
   })
   response.end(body)
   return true
+}
+
+/** What follows compares paths, of which an absolute URL is another form (RFC 9112, 3.2.2). */
+function toOriginForm(request: IncomingMessage): void {
+  if (request.url!.startsWith('/')) return
+  const { path, query } = readTarget(request)!
+  request.url = path + query
 }
 
 function findRejection(request: IncomingMessage): Rejection | undefined {

@@ -824,6 +824,7 @@ const ROWS: readonly Row[] = [
   ['redirects to another host after a password', 'server/edge/password/form.ts', 'safeRedirectTarget', '/^\\/(?!\\/)[!-[\\]-~]*$/', '/^\\/[!-~]*$/', 'test/edge/resolve.test.ts'],
   ['accepts two Host headers', 'packages/http-server/request-target.ts', 'readTarget', 'if (countHostHeaders(request.rawHeaders) > 1) return undefined', '', 'test/serving/hygiene.test.ts'],
   ['accepts a target of another host', 'packages/http-server/request-target.ts', 'readTarget', "if (hostName(authority) !== hostName(request.headers.host ?? '')) return undefined", '', 'test/serving/hygiene.test.ts'],
+  ['serves the service over plain HTTP at an absolute URL', 'packages/http-server/request-target.ts', 'rejectAmbiguous', 'toOriginForm(request)', '', 'test/tls/redirects.test.ts'],
   ['lets connections that requests in progress leave behind delay a stop', 'packages/http-server/listener.ts', 'Listener.drain', 'setInterval(closeIdle, lastRequestMs)', 'setTimeout(closeIdle, lastRequestMs)', 'test/lib/connections.test.ts'],
   ['lets idle connections over TLS delay a stop', 'packages/http-server/listener.ts', 'Listener.drain', 'await Promise.all([...closed, others])', 'await Promise.all(closed)', 'test/lib/connections.test.ts'],
   ['cuts the end of a response to a slow client when the service stops', 'packages/http-server/listener.ts', 'closeIdleConnections', 'isAnswered(last.response)', 'last.response.writableEnded', 'test/lib/connections.test.ts'],

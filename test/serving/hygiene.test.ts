@@ -86,6 +86,26 @@ function split(bytes: Buffer, size: number): Buffer[] {
   return pieces
 }
 
+test('a request with an absolute URL gets the response of its path, from a site and from the service', async () => {
+  const api = HANDLERS['the API']().host
+  for (const [host, path] of [
+    [site, '/page.txt'],
+    [site, '//page.txt?a=b'],
+    [api, '/docs/?a=b'],
+    [api, '/api/v1/publish?limit=1'],
+    [api, '/api/v1/_upload/site/version/file.txt'],
+  ] as const) {
+    const send = async (method: string, target: string) => {
+      const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`
+      const [response] = (await sendRaw(to, [Buffer.from(head)], { methods: ['GET'] })).responses
+      const fields = ['allow', 'location'].map((name) => findHeader(response!, name))
+      return [response!.status, ...fields, response!.body.toString()]
+    }
+    for (const method of ['GET', 'PUT'])
+      assert.deepEqual(await send(method, `http://${host}${path}`), await send(method, path), path)
+  }
+})
+
 test('a hundred requests on one connection are answered in order when sent in pieces of any size', async () => {
   const { bytes, methods, expected } = hundredRequests()
   for (const size of [1, 7, 61, 100_000]) {

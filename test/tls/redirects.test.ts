@@ -136,10 +136,11 @@ describe('plain HTTP', () => {
       assert.equal(reply.status, host.startsWith('no-site') ? 404 : 200)
     }
     for (const path of ['/', '/api/v1/publishes?limit=1', '/claim?slug=a'])
-      assert.equal(
-        summarize(await covered.plain(`${BASE.toUpperCase()}:80`, path)),
-        `308 https://${BASE}${path}`,
-      )
+      for (const origin of ['', `http://${BASE}`])
+        assert.equal(
+          summarize(await covered.plain(`${BASE.toUpperCase()}:80`, origin + path)),
+          `308 https://${BASE}${path}`,
+        )
     assert.equal((await covered.plain(BASE, '/api/v1/publish', { method: 'POST' })).status, 308)
     for (const path of ['/health', '/health?from=a-balancer', '/ready']) {
       const { status, headers } = await covered.plain(BASE, path)
