@@ -388,11 +388,13 @@ export function isSameOrigin({ method, headers }: FastifyRequest, origin: string
 /**
  * A service of this machine or of a private network serves visitors without a credential: a page from outside must not
  * act in the place of the user who visits it. Pages of this machine are accepted, such as those of a development
- * server. On a public service no request is recognized.
+ * server, but not those of published sites. On a public service no request is recognized.
  */
 export function recognizeForeignPages(baseUrl: string): (headers: IncomingHttpHeaders) => boolean {
   if (!isPrivateUrl(baseUrl)) return () => false
-  const own = new URL(baseUrl).origin
-  return ({ origin }) =>
-    origin !== undefined && origin !== own && !(URL.canParse(origin) && isLoopbackUrl(origin))
+  const { origin: own, port } = new URL(baseUrl)
+  const sites = port === '' ? '.localhost' : `.localhost:${port}`
+  const isOfMachine = (origin: string) =>
+    URL.canParse(origin) && isLoopbackUrl(origin) && !origin.endsWith(sites)
+  return ({ origin }) => origin !== undefined && origin !== own && !isOfMachine(origin)
 }

@@ -147,19 +147,20 @@ test('pages of every origin may send each call with a key, and publish by a dire
   }
 })
 
-test('on a service of this machine, pages of other origins change nothing without a key', async () => {
+test('on a service of this machine, pages of other origins and of published sites change nothing without a key', async () => {
+  const ofSite = `http://a-site.localhost:${api.port}`
   for (const { route, access } of Object.values(CALLS)) {
     const [method, path] = route.split(' ') as [string, string]
     const isSigned = path.startsWith('/api/v1/_upload/')
     if (method === 'GET' || access === 'admin' || isSigned) continue
-    for (const origin of ['https://elsewhere.test', 'null', 'http://192.168.1.7'])
+    for (const origin of ['https://elsewhere.test', 'null', 'http://192.168.1.7', ofSite])
       assert.equal(
         (await api.request(method, path.replace(/\{\w+\}/g, 'x'), { headers: { origin } })).status,
         401,
         `${route} from ${origin}`,
       )
   }
-  for (const origin of [api.baseUrl, 'http://localhost:5173', 'http://[::1]:1']) {
+  for (const origin of [api.baseUrl, 'http://localhost:5173', 'http://app.localhost:1', 'http://[::1]:1']) {
     const { status } = await api.request('POST', '/api/v1/publish', { headers: { origin }, json: {} })
     assert.equal(status, 400, origin)
   }
