@@ -88,6 +88,7 @@ export interface Caller {
   grant?: Grant
   signedInAt?: number
   keyHash?: string
+  accessHash?: string
   /** Calls `listener` once the client no longer waits for the response. */
   onDisconnect?: (listener: () => void) => void
   /** What a page of another origin has requested without the user. */

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { oauthAdapter, oauthIdHash, RefreshTokens } from '../../server/accounts/oauth/oauth-records.ts'
 import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
-import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
+import { type Account, Api, DAY_MS, expectFailure, MINUTE_MS } from '../api/api.ts'
 import { listen } from '../support/listen.ts'
 import { pausedBody } from '../support/paused-body.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -509,6 +509,32 @@ describe('the authorization of programs', () => {
       [401, 400],
     )
   })
+
+  const ENDS: Record<string, (own: Account, code: string) => Promise<unknown>> = {
+    'its user ends it': async ({ client }) => client.revokeProgram((await client.programs()).programs[0]!.id),
+    'its code is used again': (_, code) => program.exchange(code),
+  }
+  for (const [scope, decides, when] of [
+    ['publish', false, 'its user ends it'],
+    ['manage', true, 'its code is used again'],
+  ] as const)
+    test(`a program of scope ${scope} gets review links ${decides ? 'with' : 'without'} which guests decide, until ${when}`, async () => {
+      const own = await api.account()
+      const code = await program.code(own.key, { scope })
+      const { access_token: key } = (await (await program.exchange(code)).json()) as Tokens
+      await using agent = await Agent.connect(api.baseUrl, { key })
+      const files = [{ path: 'index.html', content: 'x' }]
+      const { slug, reviewUrl } = await agent.call('publish_site', { files, review: true })
+      const guest = api.anonymous.with({ reviewToken: new URL(reviewUrl).hash.slice(1) }).review(slug)
+      await own.client.revokeKey((await own.client.createKey({ name: 'other', scope: 'read' })).id)
+      api.pass(2 * HOUR_MS)
+      const { mayDecide, frame } = await guest.get()
+      api.pass(-2 * HOUR_MS)
+      assert.deepEqual([mayDecide, (await api.visit(frame.url)).status], [decides, 200])
+      await ENDS[when]!(own, code)
+      await expectFailure(guest.get(), 'NOT_FOUND')
+      assert.equal((await api.visit(frame.url)).status, 404)
+    })
 
   test('no code or token is stored, and expired records are deleted', async () => {
     const code = await program.code(account.key)

@@ -5,6 +5,7 @@ import { encodeFields, hashToken, newSessionToken, Signer } from '../../lib/toke
 import type { Parts } from '../../parts.ts'
 import { type Durability, deleteInSteps, type Store } from '../../store/store.ts'
 import type { OAuthRecord } from '../../store/tables/keys.ts'
+import { endLinksOfEndedKeys } from '../review-frames.ts'
 
 /** The library's record of an access is a Grant. */
 export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS
@@ -167,9 +168,10 @@ export function oauthAdapter(
 async function endAccess(store: Store, grantHash: string | null | undefined, now: number): Promise<void> {
   const grant = grantHash ? await store.read.oauth.find(grantHash, now) : undefined
   if (!grant) return
-  await store.write('durable', { account: grant.accountId! }, ({ rows }) =>
-    rows.remove('oauth_records', { idHash: grant.idHash }),
-  )
+  await store.write('durable', { account: grant.accountId! }, async (tx) => {
+    await tx.rows.remove('oauth_records', { idHash: grant.idHash })
+    await endLinksOfEndedKeys(tx, grant.accountId!, now)
+  })
   await deleteTokens(store, grant.idHash)
 }
 

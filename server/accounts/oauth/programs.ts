@@ -15,7 +15,8 @@ import { constantTimeEqual } from '../../lib/tokens.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { OAuthRecord } from '../../store/tables/keys.ts'
-import { assertNotBeingDeleted, type Grant } from '../authorization.ts'
+import { assertNotBeingDeleted, type Caller } from '../authorization.ts'
+import { endLinksOfEndedKeys } from '../review-frames.ts'
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
@@ -61,16 +62,14 @@ export class Programs extends Component<AuthorizationServerOptions> {
   async find(
     token: string,
     { oauth }: Pick<Queries, 'oauth'>,
-  ): Promise<{ account: Account; grant: Grant } | undefined> {
+  ): Promise<Pick<Caller, 'account' | 'grant' | 'accessHash'> | undefined> {
     const { clock, resource } = this.parts
     const found = await oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
     if (!found) return undefined
-    const { aud, scope } = found.record.payload
-    if (aud !== resource) return undefined
-    return {
-      account: found.account,
-      grant: { scope: widest(scope), sites: null, expiresAt: found.record.expiresAt },
-    }
+    const { payload, expiresAt, grantHash } = found.record
+    if (payload.aud !== resource) return undefined
+    const grant = { scope: widest(payload.scope), sites: null, expiresAt }
+    return { account: found.account, grant, accessHash: grantHash! }
   }
 
   /** The account of the refresh token or the code; undefined without one. */
@@ -151,6 +150,7 @@ export class Programs extends Component<AuthorizationServerOptions> {
       const found = grants.find((grant) => hasStarted(grant) && programId(grant) === id)
       if (!found) throw new ApiError('NOT_FOUND', 'Program not found. Its access may have ended.')
       await tx.rows.remove('oauth_records', { idHash: found.idHash })
+      await endLinksOfEndedKeys(tx, account.id, clock())
       return found
     })
     await deleteTokens(store, idHash)
@@ -178,12 +178,10 @@ export class Programs extends Component<AuthorizationServerOptions> {
   }
 
   #summarize(grant: OAuthRecord, name: unknown): AuthorizedProgram {
-    const { resources } = grant.payload
-    const scope = (resources as Record<string, string> | undefined)?.[this.parts.resource]
     return {
       id: programId(grant),
       program: programName(name),
-      scope: widest(scope),
+      scope: grantedScope(grant),
       createdAt: toIso(grant.createdAt),
       expiresAt: toIso(grant.expiresAt),
     }
@@ -202,6 +200,10 @@ export function programName(name: unknown): string {
 /** The narrowest for a request without a scope. */
 function widest(scope: unknown): ProgramScope {
   return widestScope(String(scope ?? '')) ?? PROGRAM_SCOPES[0]
+}
+
+export function grantedScope({ payload }: OAuthRecord): ProgramScope {
+  return widest(Object.values(payload.resources ?? {}).join(' '))
 }
 
 /** The host, or the scheme for a program on the device. */

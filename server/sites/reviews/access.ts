@@ -11,6 +11,7 @@ import {
   requireNotExpired,
   type SiteRight,
 } from '../../accounts/authorization.ts'
+import { grantedScope } from '../../accounts/oauth/programs.ts'
 import { endFrames } from '../../accounts/review-frames.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { hashToken } from '../../lib/tokens.ts'
@@ -60,7 +61,7 @@ export async function requireReview(
   const link = await requireLink(queries, caller, now)
   if (link.slug !== slug || link.previewName !== subject.previewName) throw linkEnded()
   const site = await requireSiteOf(queries, link, now)
-  const creator = await requireCreator(queries, link)
+  const creator = await requireCreator(queries, link, now)
   const role = await findReviewerRole(queries, site, caller, link)
   const { scope } = role === 'guest' ? creator : grant!
   const version = await requireShown(queries, site, subject, now)
@@ -96,13 +97,16 @@ export async function requireLink(
 async function requireCreator(
   queries: Queries,
   { createdBy, keyHash }: StoredReviewLink,
+  now: number,
 ): Promise<Pick<Grant, 'scope'>> {
   const account = await queries.accounts.find(createdBy)
   if (account?.deletionStartedAt !== null || account.suspension) throw linkEnded()
   if (keyHash === null) return FULL_GRANT
   const key = (await queries.keys.find(keyHash))?.key
-  if (!key) throw linkEnded()
-  return key
+  if (key) return key
+  const access = await queries.oauth.find(keyHash, now)
+  if (!access) throw linkEnded()
+  return { scope: grantedScope(access) }
 }
 
 /** For visitors, so that a suspension hides the site from all holders of links. */

@@ -151,11 +151,11 @@ export class Reviews extends Component<ReviewParts> {
       const { audience = 'anyone', expiresInSeconds } = request
       const lifetime = expiresInSeconds === undefined ? undefined : expiresInSeconds * SECOND_MS
       const end = lifetime ?? (subject.previewName === '' ? DEFAULT_LIFETIME_MS : Number.POSITIVE_INFINITY)
-      const expiresAt = Math.min(now + end, grant.expiresAt ?? Number.POSITIVE_INFINITY)
+      const expiresAt = Math.min(now + end, (caller.accessHash ? null : grant.expiresAt) ?? Infinity)
       const created = {
         ...{ id: newId(now), ...subject, tokenHash: hashToken(token), audience },
         ...{ createdBy: account.id, createdAt: now },
-        keyHash: givesLastingAccess(grant) ? null : requireKeyHash(caller),
+        keyHash: givesLastingAccess(grant) ? null : (caller.accessHash ?? requireKeyHash(caller)),
         expiresAt: Number.isFinite(expiresAt) ? expiresAt : null,
       }
       await tx.rows.insert('review_links', created)

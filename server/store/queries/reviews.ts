@@ -36,7 +36,7 @@ export class ReviewQueries extends QueryGroup {
     await this.#links.remove({ slug, previewName, expiresAt: { '<=': now } })
   }
 
-  /** Those of an account whose key has ended; returns the slugs of their sites. */
+  /** Those of an account whose key, or access of a program, has ended; returns the slugs of their sites. */
   async removeLinksOfEndedKeys(accountId: string): Promise<Set<string>> {
     const slugs = await this.#links.pluck('slug', (all) => all.where(isOfEndedKey(accountId)), 'slug')
     if (slugs.length > 0) await this.#links.remove((all) => all.where(isOfEndedKey(accountId)))
@@ -142,5 +142,6 @@ function isOf({ slug, previewName }: SubjectOrSite) {
 
 function isOfEndedKey(accountId: string) {
   return sql<boolean>`created_by = ${accountId} and key_hash is not null
-    and not exists (select 1 from named_keys where named_keys.key_hash = review_links.key_hash)`
+    and not exists (select 1 from named_keys where named_keys.key_hash = review_links.key_hash)
+    and not exists (select 1 from oauth_records where id_hash = review_links.key_hash)`
 }
