@@ -6,6 +6,8 @@ const MAX_DISCARDED_BODY_BYTES = 4 * 2 ** 20
 
 /** Ends the connection if it begins before a request with a long rest has ended (RFC 9110, 10.1.1; RFC 9112, 9.6). */
 export class CountedResponse extends http.ServerResponse<RequestMessage> {
+  /** Whether a client that has closed its sending side still gets all of it. Of other responses, the client has left. */
+  allowsHalfClose = false
   #bodyBytes = 0
 
   /** Bytes of the body that were written; those of a HEAD are not sent. */

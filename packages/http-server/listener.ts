@@ -349,6 +349,11 @@ function saveNodeHandler(
   const parse = (socket: Duplex) => {
     // Node calls it after the last response.
     if (socket instanceof Socket) socket.destroySoon = () => closeLast(socket)
+    // Node reads it next: whether it sends what it has, or the rest of all responses first. Later ones may not have begun.
+    socket.on('end', () => {
+      const { _httpMessage: current } = socket as { _httpMessage?: CountedResponse | null }
+      Object.assign(server, { httpAllowHalfOpen: current?.allowsHalfClose === true })
+    })
     listener.call(server, socket)
     if (socket instanceof TLSSocket) readAsStream(socket)
   }

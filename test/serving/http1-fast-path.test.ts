@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { after, afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Http1FastPath } from '../../packages/http-server/http1/fast-path.ts'
@@ -115,6 +116,18 @@ describe('the HTTP/1 fast path', () => {
       if (path in bodies) assert.ok(body.equals(bodies[path as keyof typeof bodies]), path)
     }
     assert.deepEqual(counts(), { fast: paths.length, fallbacks: 0 })
+  })
+
+  test('sends all of its files to a client that closes its sending side, on the fast path or not', async () => {
+    const count = 20
+    for (const more of ['', 'TE: trailers\r\n']) {
+      const socket = connect({ ...to(), allowHalfOpen: true })
+      open.add(socket)
+      socket.end(Buffer.concat(Array.from({ length: count }, () => get('/big.bin', more))))
+      const received = await buffer(socket)
+      assert.ok(received.length > count * BIG.length, `${received.length} bytes after ${more}`)
+      assert.ok(received.subarray(-BIG.length).equals(BIG))
+    }
   })
 
   test('closes only its connection when the handler fails to answer a request, on the fast path or not', async (t) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { findSendQueue } from '../clients/send-queue.ts'
+import { CountedResponse } from '../counted-response.ts'
 import type {
   HttpHandler,
   HttpRequest,
@@ -40,6 +41,7 @@ export function handleNodeRequest(
     isHead,
     ...(isRead ? {} : { method: request.method ?? '' }),
   }
+  if (response instanceof CountedResponse) response.allowsHalfClose = true
   const exchange = { handler, httpRequest, request, response }
   if (!target) sendUncounted(exchange, handler.errorResponse(400))
   else
