@@ -8,6 +8,12 @@ export interface LastExchange {
   response: ServerResponse
 }
 
+interface ParserError extends NodeJS.ErrnoException {
+  /** What was being read, and where the error is. */
+  rawPacket?: Buffer
+  bytesParsed?: number
+}
+
 interface ClientErrorOptions {
   last: LastExchange | undefined
   lingering: LingeringConnections
@@ -21,14 +27,14 @@ const STATUSES: Record<string, number> = {
 
 /** Answers earlier requests to their end, then rejects the malformed one unless it is the rest of an answered one. */
 export function onClientError(
-  error: NodeJS.ErrnoException,
+  error: ParserError,
   socket: Duplex,
   { last, lingering }: ClientErrorOptions,
 ): void {
   const end = () => lingering.close(socket)
   const refuse = () => {
     // A response with `Connection: close` has ended the connection: no second one may follow it.
-    if (socket.writable) socket.write(formatRefusal(STATUSES[error.code ?? ''] ?? 400))
+    if (socket.writable) socket.write(formatErrorResponse(error))
     end()
   }
   if (!socket.writable) return void (lingering.isClosing(socket) || socket.destroy())
@@ -60,3 +66,19 @@ export function formatRefusal(status: number, fields: readonly string[] = [], bo
     body,
   ].join('\r\n')
 }
+
+function formatErrorResponse(error: ParserError): string {
+  if (!hasUnknownMethod(error)) return formatRefusal(STATUSES[error.code ?? ''] ?? 400)
+  const headers = ['Content-Type: text/plain; charset=utf-8', 'Cache-Control: no-store']
+  return formatRefusal(501, headers, 'Unsupported method\n')
+}
+
+/** A well-formed request line (RFC 9112, 3) whose method Node's parser does not know (RFC 9110, 9.1). */
+function hasUnknownMethod({ code, rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  if (code !== 'HPE_INVALID_METHOD' || !rawPacket) return false
+  const start = rawPacket.subarray(0, bytesParsed).lastIndexOf('\n') + 1
+  return REQUEST_LINE.test(rawPacket.toString('latin1', start, start + MAX_LINE_BYTES))
+}
+
+const MAX_LINE_BYTES = 8192
+const REQUEST_LINE = /^[\w!#$%&'*+.^`|~-]+ [!-~]+ HTTP\/1\.[01]\r?\n/

@@ -151,6 +151,29 @@ test('a refusal is sent after the responses to earlier requests', async () => {
   }
 })
 
+test('a method that no server knows gets a sentence that says so, and none that is not in a request line does', async () => {
+  for (const [request, status, body] of [
+    [`FOO /page.txt HTTP/1.1\r\nHost: ${site}\r\n\r\n`, 501, 'Unsupported method\n'],
+    [`GETT /page.txt HTTP/1.0\r\nHost: ${site}\r\n\r\n`, 501, 'Unsupported method\n'],
+    ['SSH-2.0-OpenSSH_9.2\r\n', 400, ''],
+    [`G(T /page.txt HTTP/1.1\r\nHost: ${site}\r\n\r\n`, 400, ''],
+  ] as const) {
+    const earlier = `POST /page.txt HTTP/1.1\r\nHost: ${site}\r\nContent-Length: 0\r\n\r\n`
+    for (const before of ['', earlier]) {
+      const { responses, closed } = await sendRaw(to, [Buffer.from(before + request)], { methods: [] })
+      const last = responses.at(-1)!
+      const found = [
+        responses.length,
+        last.status,
+        last.body.toString(),
+        findHeader(last, 'connection'),
+        closed,
+      ]
+      assert.deepEqual(found, [before === '' ? 1 : 2, status, body, 'close', true], request)
+    }
+  }
+})
+
 test('an interim response is never sent inside another response', async () => {
   const ask = (path: string, lines = '') => `GET ${path} HTTP/1.1\r\nHost: ${site}\r\n${lines}\r\n`
   const expecting = `${ask('/page.txt', 'Expect: 100-continue\r\nContent-Length: 4\r\n')}HEAD`
