@@ -3,8 +3,9 @@ import { hostName } from './host-name.ts'
 import type { RequestTarget } from './http-handler.ts'
 import { isCovered } from './tls/covered-hosts.ts'
 
-/** RFC 9112, 3.2: a name or an address, and a port. */
-export const HOST_PATTERN = /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::\d{0,5})?$/i
+/** RFC 9112, 3.2: a name or an address, and a port up to 65535. */
+export const HOST_PATTERN =
+  /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::(?:\d{0,4}|[0-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?$/i
 
 /** Undefined when it is malformed or its host ambiguous: two Host headers, or another host. */
 export function readTarget(request: IncomingMessage): RequestTarget | undefined {

@@ -53,7 +53,9 @@ const HOSTS = [
   get(`${'a:b\r\n'.repeat(2100)}Host: other.example`),
 ]
 
-const WRONG_HOSTS = 'a b|a/b|user@{host}|{host}, {host}|{host}:port|[::1|a\\b|a?b|a#b'.split('|')
+const WRONG_HOSTS = split(
+  '\na b|a/b|user@{host}|{host}, {host}|{host}:port|[::1|a\\b|a?b|a#b|localhost:65536|localhost:99999|[::1]:70000',
+)
 
 /** Not found as sites, accepted by the API. */
 const UNKNOWN_HOSTS = ['{host}:99999', '%7b', '', 'unknown.example', '[::1]', '{host}.']

@@ -25,7 +25,7 @@ const MAX_HEADERS = 100
 /** Longer hosts and paths are decoded at each request: idle connections would keep them. */
 const MAX_REMEMBERED_LENGTH = 128
 
-const [LF, CR, TAB, SPACE, SLASH, COLON, QUESTION] = [10, 13, 9, 32, 47, 58, 63] as const
+const [LF, CR, TAB, SPACE, SLASH, ZERO, COLON, QUESTION] = [10, 13, 9, 32, 47, 48, 58, 63] as const
 
 const GET = Buffer.from('GET ')
 const HEAD = Buffer.from('HEAD ')
@@ -41,6 +41,7 @@ const VALUE_BYTES = byteSet(/[\t -~]/)
 const HOST_BYTES = byteSet(/[\w.-]/)
 const DIGIT_BYTES = byteSet(/\d/)
 const MAX_PORT_DIGITS = 5
+const MAX_PORT = 65_535
 
 /** Headers that the fast path does not support: about bodies, protocols and connections. */
 const UNSUPPORTED = [
@@ -196,9 +197,10 @@ function findHostEnd(chunk: Buffer, from: number): number {
   let to = from
   while (HOST_BYTES[chunk[to]!] === 1) to++
   if (to === from || chunk[to] !== COLON) return to
-  const port = ++to
-  while (DIGIT_BYTES[chunk[to]!] === 1) to++
-  return to - port > MAX_PORT_DIGITS ? from : to
+  const start = ++to
+  let port = 0
+  for (; DIGIT_BYTES[chunk[to]!] === 1; to++) port = 10 * port + chunk[to]! - ZERO
+  return to - start > MAX_PORT_DIGITS || port > MAX_PORT ? from : to
 }
 
 function startsWith(chunk: Buffer, at: number, length: number, bytes: Buffer): boolean {
