@@ -91,6 +91,7 @@ export interface Caller {
   accessHash?: string
   /** Calls `listener` once the client no longer waits for the response. */
   onDisconnect?: (listener: () => void) => void
+  onUpdateByName?: () => void
   /** What a page of another origin has requested without the user. */
   ofOtherPage?: 'content' | 'window' | undefined
 }

@@ -171,7 +171,7 @@ function routeOptions(
   route: Route,
   services: Pick<Services, 'pendingVersions' | 'store'> & { manifestBytes: number },
 ): RouteOptions {
-  const [status, shape] = route.answer
+  const [, shape] = route.answer
   const { manifestBytes } = services
   const { charge = 'api', ends, access, auth = 'required', foreignPages } = route
   // The slug of a signed URL is signed, and `Finalizer` follows renames itself.
@@ -197,7 +197,7 @@ function routeOptions(
       ...(route.query ? { querystring: route.query } : {}),
       ...(route.headers ? { headers: route.headers } : {}),
       response: {
-        ...(typeof shape === 'string' ? {} : { [status]: shape }),
+        ...(typeof shape === 'string' ? {} : { '2xx': shape }),
         '4xx': errorResponse,
         '5xx': errorResponse,
       },

@@ -105,6 +105,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     if (accepts) {
       options.publishQueue.assertRoom(caller)
       caller.onDisconnect = (listener) => void reply.raw.once('close', listener)
+      caller.onUpdateByName = () => void reply.code(200)
     }
     // An administrator in a blocked network can end the block, on pages that first get the account.
     const mayPassBlock = access === 'admin' || access === 'any'

@@ -22,9 +22,10 @@ export function directUploadHandlers(services: Services) {
     // With a dot it is a file name, which no slug has.
     const { slug: name = '' } = request.params as { slug?: string }
     const slug = name === '' || name.includes('.') ? undefined : name
+    reply.code(slug === undefined ? 201 : 200)
     const answer = await publishBody(request, services, { name, slug })
     const url = answer.preview?.url ?? answer.siteUrl
-    reply.code(slug === undefined ? 201 : 200).header('Location', url)
+    reply.header('Location', url)
     if (answer.claimUrl !== undefined) reply.header('X-Slipway-Claim-Url', answer.claimUrl)
     if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)
     if (request.headers.accept?.includes('application/json')) return answer

@@ -126,7 +126,7 @@ function toTemplate(url: string): string {
 }
 
 function operation(route: Route, schemas: SchemaComponents): object {
-  const { id, tag, summary, method, url } = route
+  const { id, tag, summary, method, url, access } = route
   const parameters = [
     ...[...toTemplate(url).matchAll(/\{(\w+)\}/g)].map(([, name]) => pathParameter(name!)),
     ...listParameters('query', route.query, schemas),
@@ -143,6 +143,7 @@ function operation(route: Route, schemas: SchemaComponents): object {
     ...(requestBody && method !== 'GET' ? { requestBody } : {}),
     responses: {
       [route.answer[0]]: success(route, schemas),
+      ...(typeof access === 'object' && access.byName && { 200: success(route, schemas) }),
       ...Object.fromEntries([...routeErrors(route)].map(referError)),
     },
   }

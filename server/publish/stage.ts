@@ -210,8 +210,11 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
           : this.#addSite(tx, { caller, slug: site, request, versionId })
       }
       const staged = await publishQueue.run(caller, 'new', () => quotas.write(store, scope, write))
-      if (typeof staged !== 'string') return staged
-      slug = staged
+      if (typeof staged === 'string') slug = staged
+      else {
+        if (!staged.isNew) caller.onUpdateByName?.()
+        return staged
+      }
     }
   }
 

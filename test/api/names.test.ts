@@ -132,7 +132,7 @@ describe('a publish by name', () => {
     async manifest(name, key) {
       const client = api.client(key)
       const { status, json } = await post({ files, name, update: true }, key)
-      if (status !== 201) return json.code
+      if (status >= 400) return json.code
       await api.upload(json.upload, page)
       return (await client.finalize(json.slug, { versionId: json.upload.versionId })).slug
     },
@@ -149,8 +149,24 @@ describe('a publish by name', () => {
     'direct upload': async (name, key) => toDirectOutcome(await direct(name, key)),
   }
   const toDirectOutcome = ({ text, status }: ApiResponse): string =>
-    status === 201 ? new URL(text.split('\n')[0]!).hostname.split('.')[0]! : JSON.parse(text).code
+    status < 300 ? new URL(text.split('\n')[0]!).hostname.split('.')[0]! : JSON.parse(text).code
   const toOutcome = ({ json }: ApiResponse): string => json.slug ?? json.code
+
+  test('gets 201 for a new site, and 200 for an update', async () => {
+    const requests: Record<string, (name: string) => Promise<ApiResponse>> = {
+      manifest: (name) => post({ files, name, update: true }, owner.key),
+      contents: (name) => post({ files: contents, name, update: true }, owner.key),
+      zip: (name) => send(api, 'zip', make('zip', page), { key: owner.key, query: query(name) }),
+      'direct upload': (name) => direct(name, owner.key),
+    }
+    for (const [way, request] of Object.entries(requests)) {
+      const name = fresh()
+      const statuses = [(await request(name)).status, (await request(name)).status]
+      assert.deepEqual(statuses, [201, 200], way)
+    }
+    const { status } = await post({ files: contents, name: fresh(), update: true }, other.key)
+    assert.equal(status, 201)
+  })
 
   test('of a site that has expired says that its name is not given again', async () => {
     const name = fresh()
@@ -245,7 +261,7 @@ describe('a publish by name', () => {
       assert.equal(await publish(fresh(), apiKey), 'INSUFFICIENT_SCOPE', way)
       assert.equal(await publish(name, previewing), 'INSUFFICIENT_SCOPE', way)
     }
-    assert.equal((await direct(name, previewing, '&preview=pr-1')).status, 201)
+    assert.equal((await direct(name, previewing, '&preview=pr-1')).status, 200)
     assert.equal((await direct(fresh(), previewing, '&preview=pr-1')).json.code, 'INSUFFICIENT_SCOPE')
   })
 })
