@@ -344,7 +344,8 @@ describe('the site of this folder', () => {
       for (const [path, content] of Object.entries(files)) cli.write({ [`copy${at}/${path}`]: content })
       assert.equal((await cli.run(['pull', `copy${at}`], keyed)).code, code, JSON.stringify(files))
     }
-    assert.deepEqual(readdirSync(join(cli.cwd, 'copy0')), ['.htaccess', 'a.txt', 'b.txt'])
+    for (const copy of ['copy0', 'copy1'])
+      assert.deepEqual(readdirSync(join(cli.cwd, copy)), ['.htaccess', 'a.txt', 'b.txt'])
   })
 
   it('is not downloaded through links, and replaces a link by the file', async () => {

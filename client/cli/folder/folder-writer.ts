@@ -14,7 +14,7 @@ import { makeFolder } from '../../../packages/files/make-folder.ts'
 import type { FileEntry } from '../../../protocol/api/fields.schema.ts'
 import { validatePath } from '../../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
-import { realPathOrUndefined } from '../../sdk/folder/scan.ts'
+import { isUnfinished, realPathOrUndefined } from '../../sdk/folder/scan.ts'
 import { RefusedError } from '../cli-error.ts'
 import type { TarEntry } from './read-tar.ts'
 
@@ -67,6 +67,8 @@ export class FolderWriter {
   readonly #signal: AbortSignal
   /** Folders that are known to be folders and no links. */
   readonly #checked = new Set<string>()
+  /** Folders without files that a pull has not finished. */
+  readonly #cleared = new Set<string>()
   /** Of folders, their names in another Unicode form than NFC, by that. */
   readonly #spellings = new Map<string, ReadonlyMap<string, string>>()
   #foldsCase: boolean | undefined
@@ -133,7 +135,8 @@ export class FolderWriter {
     const target = join(this.#base, ...this.#names(file.path))
     const folder = dirname(target)
     if (!this.#checked.has(folder)) makeFolder(folder)
-    // A publish of the folder ignores it, should a crash leave it there.
+    this.#removeUnfinished(folder)
+    // A publish of the folder ignores it, and the next pull removes it, should a crash leave it there.
     const fresh = join(folder, `.slipway-${randomUUID()}`)
     const hash = createHash('sha256')
     try {
@@ -155,6 +158,15 @@ export class FolderWriter {
       throw Object.assign(error as Error, { path: target })
     } finally {
       rmSync(fresh, { force: true })
+    }
+  }
+
+  #removeUnfinished(folder: string): void {
+    if (this.#cleared.has(folder)) return
+    this.#cleared.add(folder)
+    for (const name of listNames(folder).filter(isUnfinished)) {
+      const path = join(folder, name)
+      if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) rmSync(path, { force: true })
     }
   }
 
