@@ -178,9 +178,14 @@ upload() {
   query="ifChanged=true&keepTopFolder=true${preview:+&preview=$preview}"
   url="$server/$site?$query"
   [ -z "$create" ] || url="$server/?name=$site&update=true&$query"
-  status=$(curl -sS -T "$work/site.tar.gz" -H 'Content-Type: application/gzip' \
-    -H 'X-Slipway-Client: publish.sh' --config "$work/headers" -o "$work/answer" \
-    -w '%{http_code}' "$url") || fail 5 "Cannot reach $server"
+  # A scan of the files may take minutes, in which nothing is sent.
+  status=$(curl -sS --connect-timeout 30 --speed-limit 1 --speed-time 300 -T "$work/site.tar.gz" \
+    -H 'Content-Type: application/gzip' -H 'X-Slipway-Client: publish.sh' --config "$work/headers" \
+    -o "$work/answer" -w '%{http_code}' "$url") ||
+    case $? in
+    28) fail 5 "$server did not respond in time. Try again later" ;;
+    *) fail 5 "Cannot reach $server" ;;
+    esac
 }
 
 header() {

@@ -38,6 +38,19 @@ echo "$@" >${log}`,
     assert.match(readFileSync(log, 'utf8'), /^-czf \S+ --format=gnutar \.\/index\.html$/m)
   })
 
+  it('ends with a message when the server does not respond', async () => {
+    await using server = await FakeServer.start()
+    server.intercept = () => true
+    using user = new Machine('busybox')
+    user.write({ 'index.html': 'x' })
+    const curl = join(user.home, 'bin/curl')
+    rmSync(curl)
+    writeFileSync(curl, '#!/bin/busybox sh\nexec /usr/bin/curl "$@" --speed-time 1\n', { mode: 0o755 })
+    const { code, stderr } = await user.publish(service, '.', {}, server.url)
+    assert.match(stderr, /^slipway: http:\S+ did not respond in time\. Try again later$/m)
+    assert.equal(code, 5)
+  })
+
   for (const shell of ['dash', 'busybox'] as const) {
     it(`publishes, updates and keeps secrets with ${shell}`, async () => {
       using user = new Machine(shell)
