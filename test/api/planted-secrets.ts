@@ -9,6 +9,7 @@ const HEX = `${DIGITS}abcdef`
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const UPPER = LOWER.toUpperCase()
 const BASE62 = DIGITS + UPPER + LOWER
+const BECH32 = '023456789ACDEFGHJKLMNPQRSTUVWXYZ'
 
 /** A generator of numbers, the same in each run. */
 let state = 39
@@ -30,6 +31,11 @@ function checked(prefix: string): string {
 function pem(kind: string, lines = 6): string {
   const body = Array.from({ length: lines }, () => draw(64, `${BASE62}+/`))
   return [`-----BEGIN ${kind}-----`, ...body, `-----END ${kind}-----`].join('\n')
+}
+
+/** RFC 7517, beside a public key of its set. */
+function jwk(key: object): string {
+  return JSON.stringify({ keys: [key, { kty: 'RSA', kid: draw(43), n: draw(342), e: 'AQAB' }] })
 }
 
 const uuid = () => [8, 4, 4, 4, 12].map((length) => draw(length, HEX)).join('-')
@@ -84,6 +90,21 @@ export const SECRETS: readonly (readonly [kind: string, make: () => string])[] =
   ['DigitalOcean token', () => `dop${'_v1_'}${draw(64, HEX)}`],
   ['Hugging Face token', () => `h${'f_'}${draw(34, UPPER + LOWER)}`],
   ['Vault token', () => `hv${'s.'}${draw(95)}`],
+  ['private key', () => encodeURIComponent(pem('EC PRIVATE KEY'))],
+  ['private key', () => encodeURIComponent(pem('PRIVATE KEY')).replaceAll('%20', '+')],
+  ['PuTTY private key', () => `Private-Lines: 1\n${draw(48)}\nPrivate-MAC: ${draw(64, HEX)}`],
+  ['JSON Web Key', () => jwk({ kty: 'EC', crv: 'P-256', x: draw(43), y: draw(43), d: draw(43) })],
+  ['JSON Web Key', () => jwk({ d: draw(342), e: 'AQAB', kty: 'RSA', n: draw(342) })],
+  ['JSON Web Key', () => encodeURIComponent(jwk({ kty: 'OKP', crv: 'Ed25519', d: draw(43), x: draw(43) }))],
+  ['age secret key', () => `AGE-SECRET${'-KEY-1'}${draw(58, BECH32)}`],
+  ['age secret key', () => `AGE-SECRET${'-KEY-PQ-1'}${draw(58, BECH32)}`],
+  ['Azure key', () => encodeURIComponent(`Account${'Key='}${draw(80)}+/${draw(4)}==`)],
+  [
+    'Slack webhook',
+    () =>
+      `https%3A%2F%2Fhooks.sl${'ack.com%2Fservices%2F'}T${draw(8, UPPER)}%2FB${draw(10, UPPER)}%2F${draw(24)}`,
+  ],
+  ['Supabase secret key', () => `sb_${'secret_'}${draw(22)}_${draw(8)}`],
 ]
 
 /** Another secret of a kind. */
@@ -115,6 +136,12 @@ export const PUBLIC: readonly string[] = [
   `key-${draw(32, HEX)}`,
   `integrity: sha512-${draw(86)}==`,
   pem('PUBLIC KEY'),
+  `PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 2\n${draw(64)}\n${draw(16)}\nPrivate-Lines: 1`,
+  jwk({ kty: 'EC', crv: 'P-256', x: draw(43), y: draw(43), kid: draw(43) }),
+  jwk({ id: draw(43), kty: 'OKP', crv: 'Ed25519', x: draw(43) }),
+  `age1${draw(58, BECH32).toLowerCase()}`,
+  `sb_${'publishable_'}${draw(22)}_${draw(8)}`,
+  `sb_${'secret_'}N7UND0UgjKTVK-Uodkm0Hg_xSvEMPvz`,
   `AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==`,
   `<script src="//sdk.twilio.com/video.js" data-sid="A${'C'}${draw(32, HEX)}" /><script src="/app.${draw(32, HEX)}.js" />`,
   pem('CERTIFICATE'),

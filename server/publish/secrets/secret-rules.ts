@@ -35,15 +35,18 @@ const MAX_PLACES = 20_000
 /** Published formats; docs/decisions/050-secret-scan.md says why these. Every expression is bounded in length. */
 // biome-ignore format: one rule a line
 const RULES: readonly Rule[] = [
-  { kind: 'private key', anchors: ['-----BEGIN '], pattern: /-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----/y, read: readPrivateKey },
+  { kind: 'private key', anchors: ['-----BEGIN ', '-----BEGIN+', '-----BEGIN%20'], pattern: /-----BEGIN(?: |\+|%20)(?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED)(?: |\+|%20))?PRIVATE(?: |\+|%20)KEY-----/y, read: readPrivateKey },
   { kind: 'PGP private key', anchors: ['-----BEGIN '], pattern: /-----BEGIN PGP PRIVATE KEY BLOCK-----/y, read: readPrivateKey },
+  { kind: 'PuTTY private key', anchors: ['Private-Lines: '], pattern: /Private-Lines: \d{1,3}(?:\\[nr]|\s){1,4}[A-Za-z0-9+/=]{40,64}/y },
+  { kind: 'JSON Web Key', anchors: ['kty'], pattern: /kty(?:[\\"':\s]|&quot;|%(?:20|22|3A)){2,20}(?:RSA|EC|OKP)\b/y, read: readJsonWebKey },
+  { kind: 'age secret key', anchors: ['AGE-SECRET-KEY-1', 'AGE-SECRET-KEY-PQ-1'], pattern: /AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{58}(?!\w)/y },
   { kind: 'AWS access key', anchors: ['AKIA', 'ASIA'], pattern: /A[KS]IA[A-Z2-7]{16}(?!\w)/y, read: readAws },
-  { kind: 'Azure key', anchors: ['AccountKey=', 'SharedAccessKey='], pattern: /(?:Account|SharedAccess)Key=(?:(?:[A-Za-z0-9+]|\\?\/){43}){1,2}={1,2}(?!\w)/y },
+  { kind: 'Azure key', anchors: ['AccountKey=', 'AccountKey%3D', 'SharedAccessKey=', 'SharedAccessKey%3D'], pattern: /(?:Account|SharedAccess)Key(?:=|%3D)(?:(?:[A-Za-z0-9+]|\\?\/|%2[BF]){43}){1,2}(?:=|%3D){1,2}(?!\w)/y },
   { kind: 'Google OAuth client secret', anchors: ['GOCSPX-'], pattern: /GOCSPX-[\w-]{28}(?![\w-])/y },
   { kind: 'Stripe secret key', anchors: ['sk_live_', 'rk_live_'], pattern: /[sr]k_live_[A-Za-z0-9]{20,250}/y },
   { kind: 'Slack token', anchors: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'], pattern: /xox[abeprs]-(?:\d{1,14}-){1,4}[A-Za-z0-9]{20,170}/y },
   { kind: 'Slack app token', anchors: ['xapp-'], pattern: /xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[a-z0-9]{40,80}/y },
-  { kind: 'Slack webhook', anchors: ['hooks.slack.com'], pattern: /hooks\.slack\.com\\?\/(?:services|workflows)\\?\/[TA][A-Z0-9]{7,12}\\?\/[AB][A-Z0-9]{7,12}\\?\/(?:[A-Za-z0-9]|\\?\/){20,64}/y },
+  { kind: 'Slack webhook', anchors: ['hooks.slack.com'], pattern: /hooks\.slack\.com(?:\\?\/|%2F)(?:services|workflows)(?:\\?\/|%2F)[TA][A-Z0-9]{7,12}(?:\\?\/|%2F)[AB][A-Z0-9]{7,12}(?:\\?\/|%2F)(?:[A-Za-z0-9]|\\?\/|%2F){20,64}/y },
   { kind: 'GitHub token', anchors: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], pattern: /gh[oprsu]_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y, read: readChecked },
   { kind: 'GitHub token', anchors: ['github_pat_'], pattern: /github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}(?!\w)/y },
   { kind: 'GitLab token', anchors: ['glpat-', 'gldt-', 'glrt-', 'glptt-', 'glcbt-', 'glsoat-', 'gloas-', 'glagent-', 'glimt-'], pattern: /gl(?:pat|dt|rt|ptt|cbt|soat|oas|agent|imt)-[\w-]{20,300}/y },
@@ -64,6 +67,7 @@ const RULES: readonly Rule[] = [
   { kind: 'Shopify token', anchors: ['shpat_', 'shpss_', 'shpca_', 'shppa_'], pattern: /shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32}(?!\w)/y },
   { kind: 'DigitalOcean token', anchors: ['dop_v1_', 'doo_v1_', 'dor_v1_'], pattern: /do[opr]_v1_[0-9a-f]{64}(?!\w)/y },
   { kind: 'Hugging Face token', anchors: ['hf_'], pattern: /hf_[A-Za-z]{34}(?!\w)/y },
+  { kind: 'Supabase secret key', anchors: ['sb_secret_'], pattern: /sb_secret_[\w-]{22}_[\w-]{8}(?![\w-])/y },
   { kind: 'Vault token', anchors: ['hvs.'], pattern: /hvs\.[\w-]{90,120}(?![\w-])/y },
   { kind: 'Slipway key', anchors: ['sl_live_'], pattern: /sl_live_[0-9a-f]{32}(?!\w)/y },
   { kind: 'Slipway claim token', anchors: ['/claim?slug='], isPart: true, pattern: /\/claim\?slug=[a-z0-9-]{3,63}(?:&(?:amp;)?|\\{0,7}u0026)token=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y },
@@ -158,9 +162,9 @@ function nearby({ text, index, match }: Match): string {
     )
 }
 
-/** Words of documentation, the key of Azure's emulator, and characters that repeat or count, are examples. */
+/** Words of documentation, keys of Azure's and Supabase's emulators, and characters that repeat or count, are examples. */
 function isExample(value: string): boolean {
-  if (/example|your|Eby8vdM02xNOcqFl|xxxx|1234567|abcdefg|(.)\1{5}/i.test(value)) return true
+  if (/example|your|Eby8vdM02xNOcqFl|N7UND0UgjKTVK|xxxx|1234567|abcdefg|(.)\1{5}/i.test(value)) return true
   return new Set(value.slice(-20)).size < 8
 }
 
@@ -188,8 +192,17 @@ function readPrivateKey({ text, index, match }: Match): string | undefined {
   const rest = text.slice(start, start + MAX_KEY_CHARACTERS)
   const end = rest.indexOf('-----')
   const body = end < 0 ? rest : rest.slice(0, end)
-  const [first] = /[A-Za-z0-9+/=]{40}/.exec(body.slice(0, 1000)) ?? []
+  const [first] = /(?:[A-Za-z0-9+/=]|%2[BF]){40}/.exec(body.slice(0, 1000)) ?? []
   return first === undefined || isExample(first) ? undefined : body.replace(/\\[nr]|[^A-Za-z0-9+/=]/g, '')
+}
+
+/** Only a private one has "d", in any place of the object (RFC 7518, 6.2.2 and 6.3.2; RFC 8037, 2). */
+function readJsonWebKey({ text, index }: Match): string | undefined {
+  const before = text.slice(Math.max(0, index - MAX_KEY_CHARACTERS), index)
+  const after = text.slice(index, index + MAX_KEY_CHARACTERS)
+  const object = before.slice(before.lastIndexOf('{') + 1) + after.split('}', 1)[0]
+  const [, d] = /(?<![A-Za-z_])d(?:[\\"':\s]|&quot;|%(?:20|22|3A)){2,20}([\w-]{40,1400})/.exec(object) ?? []
+  return d === undefined || isExample(d.slice(0, 43)) ? undefined : d
 }
 
 /** An id alone opens nothing. The secret has letters of both cases and digits, unlike a path or a hash. */
