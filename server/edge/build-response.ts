@@ -29,7 +29,7 @@ function matchResponse(
   switch (match.kind) {
     case 'file':
       if (now < match.blockedUntil) return table.pages.fileBlocked.for(headers)
-      return fileResponse(match.representation(headers['accept-encoding']), request)
+      return fileResponse(match.representation(headers['accept-encoding']), request, table.pages)
     case 'implied-redirect':
       return match.toResponse(target.query)
     case 'single-slashes':
@@ -38,7 +38,7 @@ function matchResponse(
       return table.redirects!.toResponse(match.redirect)
     case 'page':
       if (now < match.blockedUntil) return table.pages.fileBlocked.for(headers)
-      return conditionalResponse(match.for(headers), headers)
+      return conditionalResponse(match.for(headers), headers, table.pages)
     case 'by-request':
       return varyByNavigation(matchResponse(table, match.found, given))
     case 'missing-asset':

@@ -59,10 +59,12 @@ describe('the name of the service and the documents of its operator', () => {
     await client.setMetadata(locked.slug, { password: 'open sesame' })
     const { suspensions } = await api.operator()
     await suspensions.changeSite(COMMAND_LINE, suspended.slug, { reason: 'It imitates a bank' })
-    const visit = (url: string, path = '/') => api.visit(url, path, BROWSER)
+    const visit = (url: string, path = '/', headers = {}) => api.visit(url, path, { ...BROWSER, ...headers })
     await waitFor(async () => (await visit(suspended.siteUrl)).status === 451)
     const pages: Record<string, [status: number, page: ApiResponse]> = {
       'a missing page': [404, await visit(open.siteUrl, '/missing')],
+      'a part beyond the end of a file': [416, await visit(open.siteUrl, '/', { range: 'bytes=100-' })],
+      'a page that has changed': [412, await visit(open.siteUrl, '/', { 'if-match': '"other"' })],
       'a missing site': [404, await visit(open.siteUrl.replace('//', '//x'))],
       'the password form': [401, await visit(locked.siteUrl)],
       'a suspended site': [451, await visit(suspended.siteUrl)],

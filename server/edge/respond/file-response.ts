@@ -7,24 +7,26 @@ import type { Representation } from './served-file.ts'
 export function fileResponse(
   file: Representation,
   { headers, isHead }: Pick<HttpRequest, 'headers' | 'isHead'>,
+  pages = DEFAULT_PAGES,
 ): EdgeResponse {
-  const response = conditionalResponse(file, headers)
+  const response = conditionalResponse(file, headers, pages)
   const { range } = headers
   if (range === undefined || isHead || response !== file.ok || !file.hasRanges) return response
   // RFC 9110, 13.1.5. A date never matches: versions that go live within a second share one, as a file and its encodings do.
   if ((headers['if-range'] ?? file.etag) !== file.etag) return response
   const part = parseRange(range, file.size)
   if (part === 'whole') return response
-  return part === 'none' ? file.notSatisfiable(headers) : file.partial(part)
+  return part === 'none' ? file.notSatisfiable(pages.rangeNotSatisfiable.for(headers)) : file.partial(part)
 }
 
 export function conditionalResponse(
   page: Pick<Representation, 'etag' | 'modified' | 'ok' | 'notModified'>,
   headers: RequestHeaders,
+  pages = DEFAULT_PAGES,
 ): EdgeResponse {
   const status = evaluatePreconditions(headers, page)
   if (status === 200) return page.ok
-  return status === 304 ? page.notModified : DEFAULT_PAGES.preconditionFailed.for(headers)
+  return status === 304 ? page.notModified : pages.preconditionFailed.for(headers)
 }
 
 interface Validators {

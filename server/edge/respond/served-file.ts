@@ -6,7 +6,6 @@ import type { InjectedDocument } from '../../sites/page-metadata/injected-docume
 import { decodePath } from '../paths.ts'
 import { type BlobSlice, type EdgeResponse, withHeaders } from '../response.ts'
 import { parseAcceptEncoding } from './negotiation.ts'
-import { DEFAULT_PAGES, type LanguageHeaders } from './pages/error-pages.ts'
 import { ERROR_HEADERS } from './pages/page-frame.ts'
 import type { LastModified, Policy } from './policy.ts'
 
@@ -235,8 +234,7 @@ export class Representation implements BlobSlice {
   }
 
   /** RFC 9110, 15.5.17. */
-  notSatisfiable(accepted: LanguageHeaders): EdgeResponse {
-    const page = DEFAULT_PAGES.rangeNotSatisfiable.for(accepted)
+  notSatisfiable(page: EdgeResponse): EdgeResponse {
     return withHeaders(page, page.headers.concat('Content-Range', `bytes */${this.size}`))
   }
 
