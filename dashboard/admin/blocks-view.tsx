@@ -61,7 +61,7 @@ const ACTIONS: readonly RowAction<BlockRecord>[] = [
 export function BlocksView() {
   const list = useResource('admin/blocks', () => readAdmin('listBlocks'))
   const [isAdding, setAdding] = useState(false)
-  const { value, error, reload } = list
+  const { value, error, reload, refresh } = list
   return (
     <div class="stack">
       <p class="quiet">
@@ -75,13 +75,13 @@ export function BlocksView() {
       </p>
       <ErrorNotice error={error} onRetry={reload} />
       {!value && !error && <Loading what="the blocks" />}
-      {value && <Blocks blocks={value.blocks} onChanged={reload} />}
-      {isAdding && <AddBlock onChanged={reload} onClose={() => setAdding(false)} />}
+      {value && <Blocks blocks={value.blocks} onChanged={refresh} />}
+      {isAdding && <AddBlock onChanged={refresh} onClose={() => setAdding(false)} />}
     </div>
   )
 }
 
-function Blocks({ blocks, onChanged }: { blocks: readonly BlockRecord[]; onChanged: () => void }) {
+function Blocks({ blocks, onChanged }: { blocks: readonly BlockRecord[]; onChanged: () => Promise<void> }) {
   const [typed, type] = useState('')
   const text = typed.trim().toLowerCase()
   const found = blocks.filter((block) => `${block.value} ${block.reason}`.toLowerCase().includes(text))
@@ -116,7 +116,7 @@ function Blocks({ blocks, onChanged }: { blocks: readonly BlockRecord[]; onChang
 
 interface EndBlockProps {
   row: BlockRecord
-  onChanged: () => void
+  onChanged: () => Promise<void>
   onClose: () => void
 }
 
@@ -148,7 +148,7 @@ const LIFETIMES = [
   { value: '2592000', name: 'In 30 days' },
 ]
 
-function AddBlock({ onChanged, onClose }: { onChanged: () => void; onClose: () => void }) {
+function AddBlock({ onChanged, onClose }: { onChanged: () => Promise<void>; onClose: () => void }) {
   const [kind, setKind] = useState<BlockKind>('network')
   const [value, setValue] = useState('')
   const [reason, setReason] = useState('')
@@ -239,9 +239,9 @@ function WhatToBlock({ kind, value, onChoose, onWrite }: WhatToBlockProps) {
   )
 }
 
-async function addBlock(request: BlockRequest, onChanged: () => void): Promise<void> {
+async function addBlock(request: BlockRequest, onChanged: () => Promise<void>): Promise<void> {
   const block = await changeAdmin('addBlock', { json: request })
-  onChanged()
+  await onChanged()
   const end = async () => {
     await removeBlock(block, onChanged)
     showToast(`${block.value} is not blocked.`)
@@ -249,19 +249,19 @@ async function addBlock(request: BlockRequest, onChanged: () => void): Promise<v
   showToast(`${block.value} is blocked.`, () => undo(end))
 }
 
-async function removeBlock({ kind, value }: BlockRecord, onChanged: () => void): Promise<void> {
+async function removeBlock({ kind, value }: BlockRecord, onChanged: () => Promise<void>): Promise<void> {
   await changeAdmin('removeBlock', { json: { kind, value } })
-  onChanged()
+  await onChanged()
 }
 
 /** The block as it was, with the time that was left. The administrator has confirmed its network before. */
 async function restoreBlock(
   { kind, value, reason, expiresAt }: BlockRecord,
-  onChanged: () => void,
+  onChanged: () => Promise<void>,
 ): Promise<void> {
   const left = expiresAt && Math.ceil((Date.parse(expiresAt) - serverNow()) / 1000)
   const seconds = left !== null && left !== '' ? { seconds: Math.max(60, left) } : {}
   await changeAdmin('addBlock', { json: { kind, value, reason, force: true, ...seconds } })
-  onChanged()
+  await onChanged()
   showToast(`${value} is blocked.`)
 }

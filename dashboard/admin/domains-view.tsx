@@ -54,7 +54,7 @@ function ReleaseDomain({ row: { domain, slug }, onChanged, onClose }: RowDialogP
       onClose={onClose}
       act={async (reason) => {
         await changeAdmin('releaseDomain', { params: { domain }, json: { reason } })
-        onChanged()
+        await onChanged()
         showToast(`${domain} is released.`)
       }}
     />

@@ -28,10 +28,10 @@ const ACTIONS: readonly RowAction<Invitation>[] = [
 
 /** Addresses that may create an account. */
 export function InvitationsPanel() {
-  const { value, error, reload, more } = useAdminPages('admin/invitations', 'listInvitations', {})
+  const { value, error, reload, refresh, more } = useAdminPages('admin/invitations', 'listInvitations', {})
   const [email, type] = useState('')
   const invite = useAction(async () => {
-    await sendInvitation(email.trim(), reload)
+    await sendInvitation(email.trim(), refresh)
     type(withoutSent(email, ''))
   })
   return (
@@ -62,7 +62,7 @@ export function InvitationsPanel() {
           columns={COLUMNS}
           rows={value.rows}
           keyOf={(row) => row.email}
-          menu={(row) => <RowMenu row={row} name={row.email} actions={ACTIONS} onChanged={reload} />}
+          menu={(row) => <RowMenu row={row} name={row.email} actions={ACTIONS} onChanged={refresh} />}
         />
       )}
       <MorePages value={value} more={more} />
@@ -91,7 +91,7 @@ function SendAgain({ row: { email }, onChanged, onClose }: RowDialogProps<Invita
 function Revoke({ row: { email }, onChanged, onClose }: RowDialogProps<Invitation>) {
   const revoke = useAction(async () => {
     await changeAdmin('revokeInvitation', { params: { email } })
-    onChanged()
+    await onChanged()
     onClose()
     showToast(`${email} is not invited.`)
   })
@@ -102,8 +102,8 @@ function Revoke({ row: { email }, onChanged, onClose }: RowDialogProps<Invitatio
   )
 }
 
-async function sendInvitation(email: string, onChanged: () => void): Promise<void> {
+async function sendInvitation(email: string, onChanged: () => Promise<void>): Promise<void> {
   await changeAdmin('invite', { json: { email } })
-  onChanged()
+  await onChanged()
   showToast(`${email} is invited.`)
 }

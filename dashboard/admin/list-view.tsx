@@ -43,7 +43,7 @@ export function ListView<Id extends AdminList>({
   const [sort, choose] = useState<ListOrder>('age')
   const q = useDebounced(typed.trim())
   const selected = { [searchField]: q, sort: isSorted ? sort : undefined }
-  const { value, error, reload, more } = useAdminPages(`admin/${what}/${sort}/${q}`, list, selected)
+  const { value, error, reload, refresh, more } = useAdminPages(`admin/${what}/${sort}/${q}`, list, selected)
   return (
     <div class="stack">
       <div class={isSorted ? 'list-tools' : undefined}>
@@ -61,7 +61,7 @@ export function ListView<Id extends AdminList>({
       </div>
       <ErrorNotice error={error} onRetry={reload} />
       {!value && !error && <Loading what={what} />}
-      {value && <Rows {...props} rows={value.rows} q={q} onChanged={reload} />}
+      {value && <Rows {...props} rows={value.rows} q={q} onChanged={refresh} />}
       <MorePages value={value} more={more} />
     </div>
   )
@@ -71,7 +71,7 @@ interface RowsProps<Row> extends Pick<ListViewProps<Row>, 'what' | 'columns' | '
   rows: readonly Row[]
   /** What was searched. */
   q: string
-  onChanged: () => void
+  onChanged: () => Promise<void>
 }
 
 function Rows<Row>({ what, columns, nameOf, actions, rows, q, onChanged }: RowsProps<Row>) {

@@ -8,7 +8,7 @@ import type { RowDialogProps } from './row-menu.tsx'
 export function MarkAdministrator({ row, onChanged, onClose }: RowDialogProps<AdminAccount>) {
   const mark = useAction(async () => {
     await changeAdmin('setAdministrator', { params: { id: row.id }, json: { administrator: true } })
-    onChanged()
+    await onChanged()
     onClose()
     showToast(`${row.email} is an administrator.`)
   })
@@ -23,7 +23,7 @@ export function MarkAdministrator({ row, onChanged, onClose }: RowDialogProps<Ad
 export function UnmarkAdministrator({ row, onChanged, onClose }: RowDialogProps<AdminAccount>) {
   const unmark = useAction(async () => {
     await changeAdmin('setAdministrator', { params: { id: row.id }, json: { administrator: false } })
-    onChanged()
+    await onChanged()
     onClose()
     showToast(`${row.email} is no longer an administrator.`)
   })

@@ -11,7 +11,7 @@ import { type ModerationTarget, resume, suspend } from './moderation-target.ts'
 interface ModerationDialogProps {
   target: ModerationTarget
   /** Called after a change. */
-  onChanged: () => void
+  onChanged: () => Promise<void>
   onClose: () => void
 }
 
@@ -110,7 +110,7 @@ export function RemoveDialog({ target, onChanged, onClose }: ModerationDialogPro
       onClose={onClose}
       act={async (reason) => {
         await target.remove(reason)
-        onChanged()
+        await onChanged()
         showToast(`${name} is deleted.`)
       }}
       lead={`${DELETION_EFFECT[kind]} This can't be undone.`}

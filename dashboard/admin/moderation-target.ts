@@ -50,11 +50,11 @@ export function accountTarget({
 export async function suspend(
   target: ModerationTarget,
   statement: SuspensionRequest,
-  onChanged: () => void,
+  onChanged: () => Promise<void>,
 ): Promise<void> {
   const { name, suspension } = target
   const message = await target.suspend(statement)
-  onChanged()
+  await onChanged()
   if (suspension) return showToast(`The suspension of ${name} is changed.`)
   showToast(`${name} is suspended. ${message ?? ''}`.trim(), () =>
     undo(() => resume(target, undefined, onChanged)),
@@ -65,16 +65,16 @@ export async function suspend(
 export async function resume(
   target: ModerationTarget,
   before: AdminSuspension | undefined,
-  onChanged: () => void,
+  onChanged: () => Promise<void>,
 ): Promise<void> {
   const { name } = target
   await target.resume()
-  onChanged()
+  await onChanged()
   const again = async () => {
     const { reason, publicReason, note } = before!
     const statement = { reason, ...(publicReason && { publicReason }), ...(note && { note }) }
     await target.suspend(statement)
-    onChanged()
+    await onChanged()
     showToast(`${name} is suspended.`)
   }
   showToast(`${name} is not suspended.`, before && (() => undo(again)))

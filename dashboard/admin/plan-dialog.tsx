@@ -47,11 +47,11 @@ function PlanForm({
   const save = useAction(async () => {
     const before = { plan: row.plan, limits: toChange(toTyped(limits)) }
     await setPlan(row, { plan, limits: toChange(typed) })
-    onChanged()
+    await onChanged()
     onClose()
     const restore = async () => {
       await setPlan(row, before)
-      onChanged()
+      await onChanged()
       showToast(`The plan of ${email} is as before.`)
     }
     // A plan that the settings no longer have cannot be set again.

@@ -36,7 +36,7 @@ const FIRST_REPORTS = 3
 /** What visitors have reported, a site at a time. */
 export function ReportsView() {
   const [state, choose] = useState<ReportState>('open')
-  const { value, error, reload, more } = useAdminPages(`admin/reports/${state}`, 'listReports', {
+  const { value, error, reload, refresh, more } = useAdminPages(`admin/reports/${state}`, 'listReports', {
     state,
   })
   return (
@@ -57,7 +57,7 @@ export function ReportsView() {
         </Empty>
       )}
       {value?.rows.map((site) => (
-        <SiteReports key={site.slug} site={site} onChanged={reload} />
+        <SiteReports key={site.slug} site={site} onChanged={refresh} />
       ))}
       <MorePages value={value} more={more} />
     </div>
@@ -66,7 +66,7 @@ export function ReportsView() {
 
 interface SiteReportsProps {
   site: ReportedSite
-  onChanged: () => void
+  onChanged: () => Promise<void>
 }
 
 function SiteReports({ site, onChanged }: SiteReportsProps) {
@@ -200,10 +200,10 @@ function ReportActions({ site, onChanged }: SiteReportsProps) {
 async function decideReports(
   { slug, state: before }: ReportedSite,
   state: 'open' | 'dismissed',
-  onChanged: () => void,
+  onChanged: () => Promise<void>,
 ): Promise<void> {
   await changeAdmin('decideReports', { params: { slug }, json: { state } })
-  onChanged()
+  await onChanged()
   if (state === 'open') return showToast(`The reports of ${slug} are open again.`)
   const reopen = () => decideReports({ slug, state } as ReportedSite, 'open', onChanged)
   showToast(`The reports of ${slug} are dismissed.`, before === 'open' ? () => undo(reopen) : undefined)

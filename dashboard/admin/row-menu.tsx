@@ -21,7 +21,7 @@ export interface RowAction<Row> {
 export interface RowDialogProps<Row> {
   row: Row
   /** Called after a change: the list is loaded again. */
-  onChanged: () => void
+  onChanged: () => Promise<void>
   onClose: () => void
 }
 
@@ -30,26 +30,27 @@ interface RowMenuProps<Row> {
   /** What the row is about, for the name of the button. */
   name: string
   actions: readonly RowAction<Row>[]
-  onChanged: () => void
+  onChanged: () => Promise<void>
 }
 
 /** The menu of a row, and the dialog of the chosen action. */
 export function RowMenu<Row>({ row, name, actions, onChanged }: RowMenuProps<Row>) {
   const menu = useRef<HTMLDivElement>(null)
   useFocusAround(menu)
-  const [chosen, choose] = useState<RowAction<Row>>()
+  // The row as it was: the dialog stays until the list that its change leads to is loaded.
+  const [chosen, choose] = useState<{ row: Row; Dialog: RowAction<Row>['Dialog'] }>()
   const items = actions
     .filter(({ isOffered = () => true }) => isOffered(row))
     .map((action) => {
-      const { name, icon, danger, outside, href } = action
+      const { name, icon, danger, outside, href, Dialog } = action
       const style = { name, ...(icon && { icon }), ...(danger && { danger }), ...(outside && { outside }) }
-      return href ? { ...style, href: href(row) } : { ...style, onClick: () => choose(action) }
+      return href ? { ...style, href: href(row) } : { ...style, onClick: () => choose({ row, Dialog }) }
     })
   const Chosen = chosen?.Dialog
   return (
     <div ref={menu}>
       <Menu label={`Actions for ${name}`} items={items} />
-      {Chosen && <Chosen row={row} onChanged={onChanged} onClose={() => choose(undefined)} />}
+      {Chosen && <Chosen row={chosen.row} onChanged={onChanged} onClose={() => choose(undefined)} />}
     </div>
   )
 }

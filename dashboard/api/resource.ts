@@ -14,6 +14,8 @@ export interface Resource<T> {
   loading: boolean
   /** Loads again. */
   reload(): void
+  /** Loads again; resolves when the response is shown, or its error. */
+  refresh(): Promise<void>
   /** Sets the value, as known from the response to a change, or maps the known value. */
   set(value: T | ((known: T) => T)): void
 }
@@ -90,6 +92,7 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
     error: state.current.error,
     loading: state.current.loading || (key !== undefined && !known && !state.current.error),
     reload: () => void request(),
+    refresh: () => request(),
     set(change) {
       if (key === undefined) return
       inFlight.delete(key)

@@ -115,6 +115,30 @@ describe('the administration', requiresBrowser, () => {
     await page.getByRole('row', { name: slug }).getByText('Suspended').waitFor()
   })
 
+  test('offers an action of a row once: its dialog closes when the list shows what it did', async () => {
+    const { client } = await web.createAccount()
+    const { slug } = await client.publish({ files: toFiles({ 'index.html': 'x' }) })
+    await page.goto(web.url(`/admin/sites?q=${slug}`))
+    await choose(slug, 'Suspend')
+    const { promise: isLoading, resolve: onLoad } = Promise.withResolvers<void>()
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    await page.route('**/api/admin/sites?*', async (route) => {
+      onLoad()
+      await isReleased
+      await route.continue()
+    })
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason', { exact: true }).fill('Spam')
+    await dialog.getByRole('button', { name: 'Suspend site' }).click()
+    await isLoading
+    const during = await page.evaluate(() => document.querySelectorAll('dialog[open]').length)
+    release()
+    await dialog.waitFor({ state: 'detached' })
+    await page.unrouteAll({ behavior: 'wait' })
+    const marks = await page.getByRole('row', { name: slug }).getByText('Suspended').count()
+    assert.deepEqual([during, marks], [1, 1])
+  })
+
   test('leads from the email about a report to a suspended site, and undoes each action', async () => {
     const { slug, siteUrl } = site
     await open('Reports')
