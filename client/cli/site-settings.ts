@@ -40,7 +40,15 @@ Changes settings of a site without publishing it again. Without options it shows
     // First: a change that is refused would leave the site with a new name, of which a day has few.
     const changed = isChange ? await slipway.setMetadata(site.slug, change) : undefined
     if (isChange) work.terminal.printDone('Saved')
-    const slug = name === undefined ? site.slug : await renameSite(work, slipway, { ...site, name })
+    const rename = async (name: string) => {
+      try {
+        return await renameSite(work, slipway, { ...site, name })
+      } catch (error) {
+        if (isChange) work.terminal.printNote('Only --name failed: the other settings are saved.')
+        throw error
+      }
+    }
+    const slug = name === undefined ? site.slug : await rename(name)
     const details = changed && slug === site.slug ? changed : await slipway.details(slug)
     const { files: _, ...shown } = details
     printResult(work, options, shown, () => {

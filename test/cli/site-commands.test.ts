@@ -226,6 +226,11 @@ describe('a site of an account', () => {
     assert.deepEqual([renamed.json.slug, renamed.json.title], ['named-at-last', 'Bakery'])
     assert.equal((await cli.run(['visits', '--range', '1y'])).code, 2)
     assert.match((await cli.run(['whoami'])).stdout, /^ann-\d@example\.test\n$/)
+    for (let at = 1, named = 'named-at-last'; at < 10; named = `named-${at++}`)
+      await client.renameSite(named, `named-${at}`)
+    const half = await cli.run(['settings', '--name', 'once-too-often', '--title', 'Half'])
+    assert.deepEqual([half.code, (await client.details('named-9')).title], [4, 'Half'], half.stderr)
+    assert.match(half.stderr, /Only --name failed: the other settings are saved\./)
   })
 
   it('gets its name when it is created, and another one by publish or settings', async () => {
