@@ -1,24 +1,25 @@
 import { setMaxListeners } from 'node:events'
+import type { Deadlines } from '../lib/deadlines.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Incidents } from '../lib/incidents.ts'
 import type { Metrics } from '../lib/metrics.ts'
 
 interface CommitWatchOptions {
   /** A commit that takes longer waits for a standby or a disk that does not answer. */
-  hangMs: number
+  timeouts: Pick<Deadlines['database'], 'hang'>
   metrics?: Metrics | undefined
   incidents?: Incidents | undefined
 }
 
 /** The commits of this process that the database has not confirmed, also those whose callers no longer wait. */
 export class CommitWatch {
-  readonly #hangMs: number
+  readonly #timeouts: CommitWatchOptions['timeouts']
   #unanswered = 0
   #hanging = 0
   #confirmed = createController()
 
-  constructor({ hangMs, metrics, incidents }: CommitWatchOptions) {
-    this.#hangMs = hangMs
+  constructor({ timeouts, metrics, incidents }: CommitWatchOptions) {
+    this.#timeouts = timeouts
     metrics?.addRead('slipway_store_commits_unanswered', () => this.#unanswered)
     incidents?.watch('commits-hang', () => (this.#hanging > 0 ? { commits: this.#unanswered } : undefined))
   }
@@ -38,7 +39,7 @@ export class CommitWatch {
       isHanging = true
       this.#hanging++
       this.#confirmed.abort(unconfirmed())
-    }, this.#hangMs).unref()
+    }, this.#timeouts.hang).unref()
     this.#unanswered++
     const end = () => {
       clearTimeout(timer)

@@ -77,7 +77,7 @@ const LOG_GROWTH_BYTES = 4 * 2 ** 20
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const { clock, ballast, pollIntervalMs = POLL_INTERVAL_MS } = options
   const { databaseLock, database: timeouts } = options.deadlines ?? DEADLINES
-  const commits = new CommitWatch({ ...options, hangMs: timeouts.hang })
+  const commits = new CommitWatch({ ...options, timeouts })
   const { writer, watcher, reads } = await openConnections(options, commits)
   const writing = createKysely(() => writer)
   const reading = createKysely(

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { DEADLINES } from '../../server/lib/deadlines.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { CommitWatch } from '../../server/store/commit-watch.ts'
@@ -29,6 +28,7 @@ import { freshSqlite } from './test-database.ts'
 storeContract({ name: 'SQLite', fresh: freshSqlite })
 
 /** Reads do not wait for a disk that does not confirm a flush, nor does a write. */
+const COMMON = { clock: Date.now, deadlines: PATIENT }
 const REFRESHING = { ...PATIENT, database: { ...PATIENT.database, refresh: 1 } }
 const HANGING = { ...PATIENT, database: { ...REFRESHING.database, hang: 1, commit: 100 } }
 
@@ -36,7 +36,7 @@ const HANGING = { ...PATIENT, database: { ...REFRESHING.database, hang: 1, commi
 async function freshTables() {
   await using stack = new AsyncDisposableStack()
   const { file } = stack.use(await freshSqlite())
-  await (await sqliteStore({ file, clock: Date.now }))[Symbol.asyncDispose]()
+  await (await sqliteStore({ file, ...COMMON }))[Symbol.asyncDispose]()
   const { db } = stack.use(await sqliteTables(file, { isSource: false }))
   const kept = stack.move()
   return { db, [Symbol.asyncDispose]: () => kept.disposeAsync() }
@@ -49,7 +49,7 @@ test('processes can open an empty database at the same time', async () => {
 
 test('a loop over many rows lets other work of the process run between its statements', async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   const { read } = store
   const isInterrupted = async ({ sites }: Pick<Queries, 'sites'>) => {
     let hasTurned = false
@@ -65,7 +65,7 @@ test('a loop over many rows lets other work of the process run between its state
 
 test('a search in manifests reads one with each statement, so that other work of the process runs between them', async (context) => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   const ids = Array.from({ length: 10 }, (_, number) => `v${number}`)
   await store.write('relaxed', {}, async (tx) => {
     await tx.sites.insert(siteRow('a-site'))
@@ -90,7 +90,7 @@ test('a search in manifests reads one with each statement, so that other work of
 
 test('an error before one read refuses that one only', async (context) => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   const get = StatementSync.prototype.get
   let fails = false
   context.mock.method(StatementSync.prototype, 'get', function (this: StatementSync, ...values: unknown[]) {
@@ -175,7 +175,8 @@ test('a statement has the values of each call, and refuses a parameter that is n
 test('a process that missed deleted change records is notified that anything may have changed', async () => {
   await using database = await freshSqlite()
   const now = { at: 0 }
-  const open = () => sqliteStore({ file: database.file, clock: () => now.at, pollIntervalMs: 2 ** 30 })
+  const open = () =>
+    sqliteStore({ file: database.file, ...COMMON, clock: () => now.at, pollIntervalMs: 2 ** 30 })
   await using awake = await open()
   await using asleep = await open()
   const changes: unknown[] = []
@@ -203,7 +204,7 @@ test('a process that missed deleted change records is notified that anything may
 
 test('a process that missed one deleted change record is notified that anything may have changed', async () => {
   await using database = await freshSqlite()
-  const open = () => sqliteStore({ file: database.file, clock: Date.now, pollIntervalMs: 2 ** 30 })
+  const open = () => sqliteStore({ file: database.file, ...COMMON, pollIntervalMs: 2 ** 30 })
   await using awake = await open()
   await using asleep = await open()
   const changes: unknown[] = []
@@ -220,7 +221,7 @@ test('a database locked by another process is UNAVAILABLE, and the service conti
   await using store = await sqliteStore({
     file: database.file,
     clock: Date.now,
-    deadlines: { ...DEADLINES, databaseLock: 40 },
+    deadlines: { ...PATIENT, databaseLock: 40 },
   })
   using other = new DatabaseSync(database.file)
   other.exec('BEGIN IMMEDIATE')
@@ -236,7 +237,7 @@ test('a database locked by another process is UNAVAILABLE, and the service conti
 
 test('only writes are INSUFFICIENT_STORAGE on a disk while it is full', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
-  await using store = await sqliteStore({ file: join(disk.folder, 'slipway.db'), clock: Date.now })
+  await using store = await sqliteStore({ file: join(disk.folder, 'slipway.db'), ...COMMON })
   const insert = (slug: string, bytes = 20_000) =>
     store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug, { description: 'x'.repeat(bytes) })))
   await insert('before')
@@ -256,7 +257,7 @@ test('only writes are INSUFFICIENT_STORAGE on a disk while it is full', requires
 
 test('no failed flush is acknowledged as durable, nor is any later write', requires('strace'), async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('before')))
   {
     await using _ = await failCalls('fdatasync,fsync', `${database.file}-wal`)
@@ -274,7 +275,7 @@ test('no failed flush is acknowledged as durable, nor is any later write', requi
   }
   await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
   assert.ok(await store.read.sites.find('before'), 'durable data is still read')
-  const open = () => sqliteStore({ file: database.file, clock: Date.now })
+  const open = () => sqliteStore({ file: database.file, ...COMMON })
   await assert.rejects(open(), { code: 'UNAVAILABLE' }, 'what this one shows may be lost')
   await store[Symbol.asyncDispose]()
   await using next = await open()
@@ -284,7 +285,7 @@ test('no failed flush is acknowledged as durable, nor is any later write', requi
 
 test('an error of a read shows nothing that is not flushed', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const options = { file: database.file, clock: Date.now, deadlines: REFRESHING, pollIntervalMs: 2 ** 30 }
+  const options = { file: database.file, ...COMMON, deadlines: REFRESHING, pollIntervalMs: 2 ** 30 }
   await using writer = await sqliteStore(options)
   await using reader = await sqliteStore(options)
   {
@@ -307,7 +308,7 @@ test('an error of a read shows nothing that is not flushed', requires('strace'),
 
 test('a read error of the disk is UNAVAILABLE, and ends with its cause', requires('strace'), async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
   {
     await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
@@ -322,7 +323,7 @@ test(
   requires('strace'),
   async () => {
     await using database = await freshSqlite()
-    await using store = await sqliteStore({ file: database.file, clock: Date.now, pollIntervalMs: 2 ** 30 })
+    await using store = await sqliteStore({ file: database.file, ...COMMON, pollIntervalMs: 2 ** 30 })
     await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
     const durabilities = ['durable', 'unread', 'relaxed', 'unread', 'durable'] as const
     for (const [number, durability] of durabilities.entries()) {
@@ -343,7 +344,7 @@ test(
   requires('strace'),
   async () => {
     await using database = await freshSqlite()
-    await using store = await sqliteStore({ file: database.file, clock: Date.now, deadlines: HANGING })
+    await using store = await sqliteStore({ file: database.file, ...COMMON, deadlines: HANGING })
     const changed: string[] = []
     store.onChange((names) => void changed.push(...(names ?? [])))
     const insert = (slug: string, durability: Durability = 'durable') =>
@@ -381,7 +382,7 @@ test(
 
 test('a store can be closed while the disk does not confirm a commit', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const store = await sqliteStore({ file: database.file, clock: Date.now, deadlines: HANGING })
+  const store = await sqliteStore({ file: database.file, ...COMMON, deadlines: HANGING })
   {
     await using _ = await holdFlushes(database.file)
     await Promise.allSettled([store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))])
@@ -392,7 +393,7 @@ test('a store can be closed while the disk does not confirm a commit', requires(
 
 test('a read waits for what another process has acknowledged', async () => {
   await using database = await freshSqlite()
-  const options = { file: database.file, clock: Date.now, deadlines: PATIENT, pollIntervalMs: 2 ** 30 }
+  const options = { file: database.file, ...COMMON, pollIntervalMs: 2 ** 30 }
   await using writer = await sqliteStore(options)
   await using reader = await sqliteStore(options)
   await writer.write('durable', {}, (tx) => tx.sites.insert(siteRow('acknowledged')))
@@ -401,7 +402,7 @@ test('a read waits for what another process has acknowledged', async () => {
 
 test('another store shows what is committed only after a flush of its own', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const options = { file: database.file, clock: Date.now, deadlines: REFRESHING, pollIntervalMs: 2 ** 30 }
+  const options = { file: database.file, ...COMMON, deadlines: REFRESHING, pollIntervalMs: 2 ** 30 }
   await using writer = await sqliteStore(options)
   await using reader = await sqliteStore(options)
   const changes: unknown[] = []
@@ -437,7 +438,7 @@ function hasCommitted(file: string, slug: string): boolean {
 
 test('a write is visible to reads when it resolves, also while others are not flushed yet', async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   const write = async (number: number) => {
     const durability = number % 3 === 0 ? 'relaxed' : 'durable'
     await store.write(durability, {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
@@ -455,9 +456,7 @@ for (const processes of [1, 2])
     const broadcastInvalidation = async () =>
       void (await Promise.all(stores.map((store) => store.pollChanges())))
     for (let index = 0; index < processes; index++)
-      stores.push(
-        stack.use(await sqliteStore({ file: database.file, clock: Date.now, broadcastInvalidation })),
-      )
+      stores.push(stack.use(await sqliteStore({ file: database.file, ...COMMON, broadcastInvalidation })))
     const description = 'x'.repeat(50_000)
     let sites = 0
     const writeMany = async (store: Store) => {
@@ -476,7 +475,7 @@ test('a log that cannot begin anew is moved again only after it has grown', asyn
   let checkpoints = 0
   await using store = await sqliteStore({
     file: database.file,
-    clock: Date.now,
+    ...COMMON,
     broadcastInvalidation: async () => void checkpoints++,
   })
   using other = new DatabaseSync(database.file)
@@ -510,7 +509,7 @@ function flushMarker(path: string): void {
 
 test('a long write of a turn is committed before others of the turn run', async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   using other = new DatabaseSync(database.file)
   const count = () => other.prepare('select count(*) as count from sites').get()!.count
   const long = store.write('durable', {}, async (tx) => {
@@ -524,10 +523,10 @@ test('a long write of a turn is committed before others of the turn run', async 
 
 test('a flush that the end of a store interrupts is not a failure of the disk', async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   await store.write('durable', {}, async () => undefined)
   const [writer, watcher, one, other] = Array.from({ length: 4 }, () => new DatabaseSync(database.file))
-  const commits = new CommitWatch({ hangMs: PATIENT.database.hang })
+  const commits = new CommitWatch({ timeouts: PATIENT.database })
   const reads = await FlushedReads.open(
     database.file,
     { writer: writer!, watcher: watcher!, readers: [one!, other!] },
@@ -542,7 +541,7 @@ test('a flush that the end of a store interrupts is not a failure of the disk', 
 
 test('the health check of a closed store is UNAVAILABLE', async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using store = await sqliteStore({ file: database.file, ...COMMON })
   await store.check()
   await store[Symbol.asyncDispose]()
   await assert.rejects(store.check(), { code: 'UNAVAILABLE' })

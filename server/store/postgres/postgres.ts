@@ -67,7 +67,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   )
   const hints = opened.use(new ChangeHints({ pool, timeoutMs: timeouts.poll }))
   await feed.open().catch(translateError)
-  const commits = new CommitWatch({ hangMs: timeouts.hang, metrics, incidents })
+  const commits = new CommitWatch({ timeouts, metrics, incidents })
   const writer = new Writer({ pool, feed, hints, commits, timeouts, notify, metrics })
   const read = reader(pool, timeouts, timeouts.acquire)
   const owned = opened.move()
