@@ -317,7 +317,7 @@ test('a worker that does not respond is logged and replaced, and does not keep a
   using started = startSupervisor()
   const { supervisor, waitForLine } = started
   const [stopped, other] = [await waitForLine(/^ready (\d+)/), await waitForLine(/^ready (\d+)/)]
-  process.kill(Number(stopped), 'SIGSTOP')
+  process.kill(Number(stopped), 'SIGUSR2')
   assert.equal(await waitForLine(/"worker does not respond; killing it","pid":(\d+)/), stopped)
   assert.equal(await waitForLine(/"worker exited; restarting it",.*"signal":"(\w+)"/), 'SIGKILL')
   assert.ok(![stopped, other].includes(await waitForLine(/^ready (\d+)/)))
