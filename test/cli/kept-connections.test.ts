@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import dns from 'node:dns'
 import { once } from 'node:events'
-import net, { type AddressInfo, createServer } from 'node:net'
+import { Agent } from 'node:http'
+import net, { type AddressInfo, connect, createServer, type TcpNetConnectOpts } from 'node:net'
 import { test } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import type { HttpRequest } from '../../client/sdk/transport.ts'
+import { HOUR_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { requires } from '../tools/part.ts'
 
 test('a request that a stopping server closes with its idle connection is sent again when it has one effect', async () => {
@@ -47,10 +49,17 @@ test('a distant host is reached although its other address is not', requires('ar
     // Its system has ignored the first packet, and the next one is sent a second later.
     child.stdin.end()
   })
+  const limits: number[] = []
+  t.mock.method(Agent.prototype, 'createConnection', (options: TcpNetConnectOpts) => {
+    limits.push(options.autoSelectFamilyAttemptTimeout!)
+    // However slow this machine is.
+    return connect({ ...options, autoSelectFamilyAttemptTimeout: HOUR_MS })
+  })
   const transport = nodeTransport()
   const url = `http://distant.test:${Number(port)}/`
   const { status } = await transport.send({ method: 'GET', url, headers: {} })
   assert.equal(status, 204)
+  assert.ok(limits.length === 1 && limits[0]! > SECOND_MS, `${limits}`)
   transport.close()
 })
 
