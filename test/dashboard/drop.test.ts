@@ -416,7 +416,8 @@ describe('the dashboard', requiresBrowser, () => {
 
     await dropOn(page, 'header', style)
     await page.getByText('Adding changes only style.css, in the top folder.').waitFor()
-    const drawn = page.waitForResponse(isThumbnail)
+    // The first version gets its picture beside this.
+    const drawn = page.waitForResponse((one) => isThumbnail(one) && !one.url().includes(site.versionId))
     await page.getByRole('button', { name: 'Add to the site' }).click()
     await page.getByRole('heading', { name: 'Update published' }).waitFor()
     await page.getByText('1 file changed, 3 unchanged.').waitFor()
@@ -458,7 +459,9 @@ describe('the dashboard', requiresBrowser, () => {
     await dropOn(page, 'header', disk.file('later/style.css', 'later'))
     await page.getByRole('button', { name: 'Add to the site' }).click()
     await uploads.first
+    const opened = page.waitForResponse('**/collaborators')
     await page.getByRole('link', { name: 'Settings' }).click()
+    await (await opened).finished()
     const invited = page.getByRole('region', { name: 'People' }).getByLabel('Email address')
     await invited.fill('bea@')
     const loaded = page.waitForResponse('**/collaborators')

@@ -231,11 +231,17 @@ describe('the settings of a site', requiresBrowser, () => {
     const { slug } = await other.client.publish({ files: toFiles({ 'index.html': 'untitled' }) })
     await page.goto(web.url(`/sites/${slug}/settings`))
     const general = page.getByRole('region', { name: 'General' })
-    const name = (await general.getByRole('group').first().boundingBox())!
-    const button = (await general.getByRole('button', { name: 'Rename site' }).boundingBox())!
-    const hint = (await general.getByText(`${slug}.localhost`).boundingBox())!
-    const end = Math.max(button.y + button.height, hint.y + hint.height)
-    assert.ok(name.y + name.height - end < button.height / 2, 'a place for nothing')
+    await general.getByText(`${slug}.localhost`).waitFor()
+    // At one time: what is above may still be loading.
+    const [end, hint, button, height] = await general
+      .getByRole('group')
+      .first()
+      .evaluate((group) => {
+        const [hint, button] = ['[role=status]', 'button'].map((part) => group.querySelector(part)!)
+        const ends = [group, hint!, button!].map((element) => element.getBoundingClientRect().bottom)
+        return [...ends, button!.getBoundingClientRect().height]
+      })
+    assert.ok(end! - Math.max(hint!, button!) < height! / 2, 'a place for nothing')
   })
 
   test('rename the site to a name that is available, and keep unsaved changes', async () => {

@@ -235,6 +235,7 @@ describe('a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Delete site' }).click()
     await page.getByLabel(`Type ${unfinished} to confirm`).fill(unfinished)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
+    await page.getByText(`${unfinished} deleted.`).waitFor()
     await page.goto(web.url('/sites'))
     await page.getByRole('button', { name: 'Actions for Kept' }).click()
     await page.getByRole('menuitem', { name: 'Delete site' }).click()
