@@ -404,6 +404,17 @@ test('only test/support/browser.ts opens pages and clients of Playwright, becaus
   assert.deepEqual(users, ['test/support/browser.ts'])
 })
 
+test('tests choose the deadlines of what they open, because those of production pass on a busy machine', () => {
+  const opens =
+    /\b(?:sqliteStore|postgresStore|resolverDns|s3Blobs|openForOperator|Listener\.open)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g
+  const chosen = /deadlines|timeouts|timeoutMs|\b(?:common|surroundings|options)\b/i
+  const ofProduction = sources()
+    .filter(({ path }) => path.startsWith('test/'))
+    .flatMap(({ path, text }) => [...text.matchAll(opens)].map(([call]) => ({ path, call })))
+    .filter(({ call }) => !chosen.test(call))
+  assert.deepEqual(ofProduction, [])
+})
+
 test('tests wait for a condition with waitFor, which names what does not become true', () => {
   const waits = /\bwhile \([^\n]*\) await (?:turn|tick|setImmediate|new Promise)\(/
   const users = globSync('{bench,packages,scripts,test}/**/*.ts', { cwd: root, exclude: ['**/node_modules'] })

@@ -4,11 +4,11 @@ import { type AcmeOptions, acmeClient } from '../../packages/acme-client/client.
 import { generateKey } from '../../packages/acme-client/jws.ts'
 import { checkChain, createCsr } from '../../packages/acme-client/x509.ts'
 import { StoredAcmeAccount } from '../../server/certificates/acme-account.ts'
-import { DEADLINES } from '../../server/lib/deadlines.ts'
 import type { Log, LogFields } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
+import { PATIENT } from '../support/patient.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 export interface AcmeFixture extends AsyncDisposable {
@@ -31,7 +31,9 @@ export async function startAcmeFixture(
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await memoryFolder())
   const file = join(folder.path, 'slipway.db')
-  const store = opened.use(await sqliteStore({ file, clock: Date.now, pollIntervalMs: 1000 }))
+  const store = opened.use(
+    await sqliteStore({ file, clock: Date.now, deadlines: PATIENT, pollIntervalMs: 1000 }),
+  )
   const logged: AcmeFixture['logged'] = []
   const pauses: number[] = []
   const account: AcmeFixture['account'] = (parts = {}) =>
@@ -41,7 +43,7 @@ export async function startAcmeFixture(
     })
   const options: AcmeOptions = {
     account: account(),
-    ...{ directory: ca.directory, caFile: ca.caFile, deadlines: DEADLINES.authority },
+    ...{ directory: ca.directory, caFile: ca.caFile, deadlines: PATIENT.authority },
     ...{ email: '', profile: '', version: '0', clock: Date.now, log: logInto(logged) },
     ...change,
     pause(ms) {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import type { Acme, AcmeErrorKind } from '../../packages/acme-client/acme.ts'
 import { generateKey } from '../../packages/acme-client/jws.ts'
 import { createCsr } from '../../packages/acme-client/x509.ts'
 import { DAY_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { PATIENT } from '../support/patient.ts'
 import { freePort } from '../tools/port.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { type CaResponse, type Endpoint, FakeCa, problem } from './fake-ca.ts'
@@ -20,13 +21,16 @@ let acme: Acme
 describe('a misbehaving CA', () => {
   before(async () => {
     ca = await FakeCa.start(() => NOW)
-    fixture = await startAcmeFixture(ca, { clock: () => NOW, pause: yieldTurn })
+    const deadlines = { ...PATIENT.authority, call: MINUTE_MS }
+    fixture = await startAcmeFixture(ca, { clock: () => NOW, pause: yieldTurn, deadlines })
   })
   after(async () => {
     await fixture[Symbol.asyncDispose]()
     await ca[Symbol.asyncDispose]()
   })
-  beforeEach(() => {
+  beforeEach((t) => {
+    // Only pauses take time.
+    ;(t as TestContext).mock.method(performance, 'now', () => 0)
     ca.override = () => undefined
     ca.requests.length = 0
     fixture.pauses.length = 0

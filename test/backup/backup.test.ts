@@ -231,7 +231,7 @@ describe('a backup', () => {
     await backUp(data, target)
     const opened = await openBackupTarget(target)
     let listed: string[] = []
-    const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: Date.now })
+    const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: Date.now, deadlines: PATIENT })
     const openStore = async (): Promise<Store> => ({
       ...store,
       // The last write releases the lease.

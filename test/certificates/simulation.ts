@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
+import { PATIENT } from '../support/patient.ts'
 import { Random } from '../support/random.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { fakeCodec, noCaa, SimulatedCa } from './simulated-ca.ts'
@@ -58,7 +59,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   const file = join(folder.path, 'slipway.db')
   const time = { now: START }
   const clock = () => time.now
-  const store = stack.use(await sqliteStore({ file, clock }))
+  const store = stack.use(await sqliteStore({ file, clock, deadlines: PATIENT }))
   const random = new Random(options.seed)
   const end = START + options.years * 365 * DAY_MS
   const outages = new Outages(random.fork(), START + DAY_MS, end)

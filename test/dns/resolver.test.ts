@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
+import { PATIENT } from '../support/patient.ts'
 import { startKnot } from '../tools/knot.ts'
 import { requires } from '../tools/part.ts'
 import { startUnbound } from '../tools/unbound.ts'
@@ -8,7 +9,7 @@ import { startUnbound } from '../tools/unbound.ts'
 test('the resolver returns current records', requires('knot', 'unbound'), async (t) => {
   await using knot = await startKnot()
   await using unbound = await startUnbound(knot)
-  const dns = resolverDns({ servers: [unbound.address] })
+  const dns = resolverDns({ servers: [unbound.address], timeoutMs: PATIENT.dns })
 
   await t.test('aliases are followed and returned in lower case', async () => {
     await knot.set('www.example.test', 'CNAME', 'Shop.EXAMPLE.test.')

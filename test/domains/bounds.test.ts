@@ -7,6 +7,7 @@ import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import type { Account } from '../../server/store/tables/accounts.ts'
 import { domainRow } from '../store/rows.ts'
+import { PATIENT } from '../support/patient.ts'
 import { startForEachTest } from '../support/started-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { DomainFixture, expectFailure, needsDns, sharedTestDns } from './domain-fixture.ts'
@@ -109,7 +110,7 @@ describe('checking domains', needsDns, () => {
 
   test('does not verify a domain that was added again during the check', async () => {
     const user = await fixture.createUser()
-    const real = resolverDns({ servers: [testDns.servers] })
+    const real = resolverDns({ servers: [testDns.servers], timeoutMs: PATIENT.dns })
     const [started, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const txt = async (name: string) => {
       const answer = await real.txt(name)

@@ -5,6 +5,7 @@ import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import type { DomainService } from '../../server/domains/domain.ts'
 import type { DomainCertificates } from '../../server/domains/status.ts'
 import { SECOND_MS } from '../../server/lib/time.ts'
+import { PATIENT } from '../support/patient.ts'
 import { DomainFixture, needsDns, sharedTestDns } from './domain-fixture.ts'
 
 const ACCOUNT = 'https://ca.example/acme/acct/1'
@@ -46,7 +47,7 @@ describe('CAA records with', needsDns, () => {
   for (const [title, domain, records, isForbidden] of CASES) {
     test(`${title} ${isForbidden ? 'forbid' : 'permit'} a certificate`, async () => {
       for (const [name, ...values] of records) await testDns.zone.set(name, 'CAA', ...values)
-      const dns = resolverDns({ servers: [testDns.servers] })
+      const dns = resolverDns({ servers: [testDns.servers], timeoutMs: PATIENT.dns })
       const problem = await findCaaProblem(dns, domain, POLICY)
       assert.equal(problem !== undefined, isForbidden, problem ?? 'permitted')
     })
@@ -54,7 +55,7 @@ describe('CAA records with', needsDns, () => {
 
   test('another authority are no problem for one that publishes no name of its own', async () => {
     await testDns.zone.set('c22.test', 'CAA', '0 issue "other.example"')
-    const dns = resolverDns({ servers: [testDns.servers] })
+    const dns = resolverDns({ servers: [testDns.servers], timeoutMs: PATIENT.dns })
     assert.equal(await findCaaProblem(dns, 'c22.test', { ...POLICY, identities: [] }), undefined)
     assert.match((await findCaaProblem(dns, 'c22.test', POLICY))!, /^c22\.test has the CAA record /)
   })

@@ -18,6 +18,7 @@ import type { Store } from '../../server/store/store.ts'
 import type { Account } from '../../server/store/tables/accounts.ts'
 import { accountRow, siteRow } from '../store/rows.ts'
 import { withEngines } from '../support/engines.ts'
+import { PATIENT } from '../support/patient.ts'
 import { DEFAULT_PLANS } from '../support/plans.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
 import { requires } from '../tools/part.ts'
@@ -107,7 +108,7 @@ export class DomainFixture implements AsyncDisposable {
       SLIPWAY_PROXY_HOST: PROXY,
       SLIPWAY_SITE_DOMAIN: SITE_DOMAIN,
     })
-    const options = { log: this.#openLog(), version: 'test', clock: () => this.clock.now }
+    const options = { log: this.#openLog(), version: 'test', clock: () => this.clock.now, deadlines: PATIENT }
     return this.#stack.use(await openForOperator(...(await withEngines(config, options))))
   }
 
@@ -115,7 +116,7 @@ export class DomainFixture implements AsyncDisposable {
   createDomainService(change: Partial<ConstructorParameters<typeof DomainService>[0]> = {}): DomainService {
     return new DomainService({
       store: this.store,
-      dns: resolverDns({ servers: [this.dns.servers] }),
+      dns: resolverDns({ servers: [this.dns.servers], timeoutMs: PATIENT.dns }),
       clock: () => this.clock.now,
       log: this.#openLog(),
       proxyHost: PROXY,

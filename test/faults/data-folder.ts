@@ -11,6 +11,7 @@ import { readBlob } from '../blobs/bytes.ts'
 import type { MadeSite } from '../publishing/content.ts'
 import type { History, SiteHistory } from '../publishing/history.ts'
 import type { Faults } from '../publishing/verifier.ts'
+import { PATIENT } from '../support/patient.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 /** Deletes nothing, and takes minutes: it encodes what clients have published, at the lowest priority. */
@@ -30,7 +31,7 @@ export async function verifyDataFolder(data: string, history: History): Promise<
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
   await using context = await openForOperator(
     readConfig(settings),
-    { log: silentLog, version: 'test' },
+    { log: silentLog, version: 'test', deadlines: PATIENT },
     { uses: 'none' },
   )
   const faults = await new DataFolderCheck(data, context).run(history)

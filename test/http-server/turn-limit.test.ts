@@ -16,6 +16,7 @@ import { CLIENT_PREFACE, frame, getFrame, RawClient, uint32 } from '../http2/raw
 import { selfSigned } from '../http2/self-signed.ts'
 import { findHeader, parseResponses, type RawResponse, sendRaw } from '../serving/raw-http.ts'
 import { listen } from '../support/listen.ts'
+import { PATIENT } from '../support/patient.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { untilClosed } from '../tls/secure-service.ts'
@@ -120,7 +121,7 @@ describe("requests that need Node's parser", () => {
 
   test('of one read begin over several turns, and their responses keep their order', async (t) => {
     const turns = new TurnCounter()
-    const listener = await Listener.open('127.0.0.1', 0)
+    const listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
     t.after(() => listener.drain(0))
     listener.serve({
       request: (request, response) => {
@@ -142,7 +143,7 @@ describe("requests that need Node's parser", () => {
 
   test('begin when they arrive if each is the only one of its connection', async (t) => {
     const held: (() => void)[] = []
-    const listener = await Listener.open('127.0.0.1', 0)
+    const listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
     t.after(() => listener.drain(0))
     const { promise, resolve } = Promise.withResolvers<void>()
     listener.serve({
@@ -163,7 +164,7 @@ describe("requests that need Node's parser", () => {
 
   test('never begin for a client that has disconnected', async (t) => {
     const begun: unknown[] = []
-    const listener = await Listener.open('127.0.0.1', 0)
+    const listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
     t.after(() => listener.drain(0))
     listener.serve({
       request: (request) => {

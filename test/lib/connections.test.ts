@@ -9,6 +9,7 @@ import { Connections } from '../../packages/http-server/clients/connections.ts'
 import { CONNECTION_DEADLINES } from '../../packages/http-server/deadlines.ts'
 import { Listener } from '../../packages/http-server/listener.ts'
 import { getPort } from '../../packages/http-server/ports.ts'
+import { PATIENT } from '../support/patient.ts'
 import { pluck } from '../support/pluck.ts'
 import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -87,7 +88,7 @@ test('pending requests use the memory share of their address, and no other clien
   await using disposal = new AsyncDisposableStack()
   const memory = new ClientMemory({ totalBytes: 16 * MIB, perNetworkBytes: 4 * MIB })
   const connections = disposal.use(new Connections({ memory, perNetwork: 1000, log: silentLog }))
-  const listener = await Listener.open('127.0.0.1', 0, { connections })
+  const listener = await Listener.open('127.0.0.1', 0, { connections, deadlines: PATIENT })
   disposal.defer(() => listener.drain(0))
   let waiting = 0
   listener.serve({
@@ -120,7 +121,7 @@ test('pending requests use the memory share of their address, and no other clien
 })
 
 test('a connection is idle while its client is awaited, not while its request is handled', async () => {
-  const listener = await Listener.open('127.0.0.1', 0)
+  const listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
   const handled: string[] = []
   const idle = ({ socket }: IncomingMessage) => {
     socket.emit('timeout')
@@ -148,7 +149,7 @@ test('a connection is idle while its client is awaited, not while its request is
 
 test('a drain closes what requests in progress leave behind, and the response to a later one says that it is the last', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
-  const listener = await Listener.open('127.0.0.1', 0)
+  const listener = await Listener.open('127.0.0.1', 0, { deadlines: CONNECTION_DEADLINES })
   const begun: ServerResponse[] = []
   listener.serve({ request: (_request, response) => void begun.push(response) })
   // As the listener of HTTPS, whose connections no socket of this one has accepted.
@@ -185,7 +186,7 @@ test('a drain closes what requests in progress leave behind, and the response to
 
 test('a drain lets a slow client read its response to the end', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
-  const listener = await Listener.open('127.0.0.1', 0)
+  const listener = await Listener.open('127.0.0.1', 0, { deadlines: CONNECTION_DEADLINES })
   const answer = Buffer.alloc(32 * MIB)
   listener.serve({ request: (_request, response) => void response.end(answer) })
   const socket = connect(listener.port, '127.0.0.1')

@@ -7,6 +7,7 @@ import { ConcurrencyLimiter } from '../../server/lib/concurrency-limiter.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { freshSqlite } from '../store/test-database.ts'
+import { PATIENT } from '../support/patient.ts'
 
 test('a client that exhausts its share is refused, and others continue', async () => {
   const shares = new ConcurrencyLimiter({ total: 3, perKey: 2 })
@@ -44,7 +45,7 @@ function isBusy(error: unknown): boolean {
 test('a network with many codes queued at a slow mail server leaves capacity for others', async () => {
   await using place = await freshSqlite()
   const clock = () => Date.UTC(2030, 0, 1)
-  await using store = await sqliteStore({ file: place.file, clock })
+  await using store = await sqliteStore({ file: place.file, clock, deadlines: PATIENT })
   const [sixteen, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let sending = 0
   const send = () => {

@@ -11,6 +11,7 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import { nodeSettings } from '../database-faults/node-settings.ts'
 import { createStorage } from '../s3/storage.ts'
 import { listen } from '../support/listen.ts'
+import { PATIENT } from '../support/patient.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -199,7 +200,7 @@ test('a data folder on a read-only disk stops the start with one line', requires
 async function writeFutureData(folder: string): Promise<void> {
   await mkdir(folder)
   const file = join(folder, 'slipway.db')
-  await (await sqliteStore({ file, clock: Date.now }))[Symbol.asyncDispose]()
+  await (await sqliteStore({ file, clock: Date.now, deadlines: PATIENT }))[Symbol.asyncDispose]()
   using database = new DatabaseSync(file)
   database.exec(
     "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",

@@ -20,6 +20,7 @@ import type { Store } from '../../server/store/store.ts'
 import type { Version } from '../../server/store/tables/versions.ts'
 import { deterministicBytes, keep, listObjects, received, recordsOf } from '../blobs/bytes.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
+import { PATIENT } from '../support/patient.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { compressibleText } from './encoded.ts'
@@ -41,7 +42,11 @@ async function createFixture(t: TestContext, folder?: string) {
   const data = await mkdtemp(join(tmpdir(), 'slipway-encodings-'))
   t.after(() => rm(data, { recursive: true, force: true }))
   const clock = { now: 1_000_000 }
-  const store = await sqliteStore({ file: join(data, 'slipway.db'), clock: () => clock.now })
+  const store = await sqliteStore({
+    file: join(data, 'slipway.db'),
+    clock: () => clock.now,
+    deadlines: PATIENT,
+  })
   t.after(() => store[Symbol.asyncDispose]())
   const blobs = diskBlobs({
     folder: join(folder ?? data, 'blobs'),

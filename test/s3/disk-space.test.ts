@@ -7,6 +7,7 @@ import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
+import { PATIENT } from '../support/patient.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 test('the disk cache of a bucket gives way before the reserve of the disk refuses a publish', async () => {
@@ -24,7 +25,7 @@ test('the disk cache of a bucket gives way before the reserve of the disk refuse
   const blobs = s3Blobs({
     bucket: parseBucketUrl('s3://bucket/?endpoint=http://127.0.0.1'),
     credentials: async () => ({ accessKeyId: 'KEY', secretAccessKey: 'secret' }),
-    ...{ clock: Date.now, metrics: new Metrics() },
+    ...{ clock: Date.now, metrics: new Metrics(), timeouts: PATIENT.blobs },
     cache: { folder: folder.path, limit: 2 ** 20, processes: 1 },
     reserve,
   })

@@ -78,7 +78,7 @@ test('a service that ends answers requests that wait for a change of a review or
 })
 
 test('a service that ends before it can answer does not wait for requests', async () => {
-  const listener = await Listener.open('127.0.0.1', 0)
+  const listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
   const client = connect(listener.port, '127.0.0.1')
   const closed = text(client).catch(() => 'reset')
   client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')

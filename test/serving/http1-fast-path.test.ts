@@ -10,6 +10,7 @@ import { handleNodeRequest } from '../../packages/http-server/http1/node-handler
 import { Listener, type RequestHandlers } from '../../packages/http-server/listener.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import { EdgeFixture, noise } from '../edge/fixture.ts'
+import { PATIENT } from '../support/patient.ts'
 import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { sendRaw } from './raw-http.ts'
@@ -36,7 +37,7 @@ describe('the HTTP/1 fast path', () => {
     const { log } = edge.options
     const budget = new MemoryBudget(8 * MIB)
     fastPath = new Http1FastPath({ handler: edge.edge, clock: () => edge.clock.now, budget, log })
-    listener = await Listener.open('127.0.0.1', 0)
+    listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
     parsed = 0
     const request: RequestHandlers['request'] = (incoming, response) => {
       parsed++
@@ -79,7 +80,7 @@ describe('the HTTP/1 fast path', () => {
   })
 
   test('parses pipelined requests no faster than it sends responses that end one after the other', async (t) => {
-    const slow = await Listener.open('127.0.0.1', 0)
+    const slow = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
     const request: RequestHandlers['request'] = (_incoming, response) => {
       parsed++
       setImmediate(() => response.end(MIDDLE))

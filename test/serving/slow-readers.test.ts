@@ -14,6 +14,7 @@ import { MemoryBudget } from '../../packages/http-server/memory/second-chance-ca
 import { makeLog } from '../../server/lib/log.ts'
 import { EdgeFixture, noise } from '../edge/fixture.ts'
 import { selfSigned } from '../http2/self-signed.ts'
+import { PATIENT } from '../support/patient.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const KIB = 1024
@@ -60,7 +61,7 @@ for (const [index, { way, hasFastPath, encrypted }] of WAYS.entries()) {
       memory = new ClientMemory({ totalBytes: 4 * MIB, perNetworkBytes: MIB })
       const log = makeLog({ level: 'silent', text: false, write: () => undefined })
       connections = disposal.use(new Connections({ memory, perNetwork: 1000, log }))
-      listener = await Listener.open('127.0.0.1', 0)
+      listener = await Listener.open('127.0.0.1', 0, { deadlines: PATIENT })
       disposal.defer(() => listener.drain(0))
       const clock = () => edge.clock.now
       listener.serve({

@@ -284,8 +284,8 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
   test('a write that could not take its locks leaves nothing behind on its connection', async () => {
     await using database = await databases.next()
     const url = database.address
-    await using store = await postgresStore({ url })
-    await using other = await postgresStore({ url })
+    await using store = await postgresStore({ url, timeouts: PATIENT_TIMEOUTS })
+    await using other = await postgresStore({ url, timeouts: PATIENT_TIMEOUTS })
     const held = Promise.withResolvers<void>()
     const started = Promise.withResolvers<void>()
     const first = other.write('relaxed', { site: 'a-site' }, () => {

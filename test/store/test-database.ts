@@ -3,6 +3,7 @@ import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { PATIENT } from '../support/patient.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { type SharedPostgres, sharedPostgres } from '../tools/postgres.ts'
 import type { BorrowedDatabase } from '../tools/postgres-databases.ts'
@@ -19,7 +20,12 @@ export function openStore(address: string): Promise<Store> {
   const url = new URL(address)
   switch (url.protocol) {
     case 'sqlite:':
-      return sqliteStore({ file: decodeURIComponent(url.pathname), clock: Date.now, pollIntervalMs: 20 })
+      return sqliteStore({
+        file: decodeURIComponent(url.pathname),
+        clock: Date.now,
+        deadlines: PATIENT,
+        pollIntervalMs: 20,
+      })
     case 'postgres:':
       return postgresStore({ url: address, timeouts: PATIENT_TIMEOUTS })
   }

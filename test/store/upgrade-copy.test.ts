@@ -7,6 +7,7 @@ import { migrations } from '../../server/store/migrate.ts'
 import type { Migration } from '../../server/store/migration.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import { createNextRelease } from '../fleet/next-release.ts'
+import { PATIENT } from '../support/patient.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -29,7 +30,7 @@ async function start(
   const lines: Record<string, unknown>[] = []
   const log = makeLog({ level: 'info', text: false, write: (line) => void lines.push(JSON.parse(line)) })
   const upgrade = { release, log, steps: [...migrations, ...additional] }
-  await using store = await sqliteStore({ file, clock: Date.now, upgrade })
+  await using store = await sqliteStore({ file, clock: Date.now, deadlines: PATIENT, upgrade })
   if (slug) await store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug)))
   return lines
 }
@@ -79,7 +80,7 @@ test('the release before runs on a migrated database, or refuses it and runs on 
   for (const suffix of ['-wal', '-shm']) await rm(file + suffix, { force: true })
   await copyFile(join(folder.path, 'slipway-before-1.2.0.db'), file)
   await start(file, '1.0.0')
-  await using store = await sqliteStore({ file, clock: Date.now })
+  await using store = await sqliteStore({ file, clock: Date.now, deadlines: PATIENT })
   assert.ok(await store.read.sites.find('florist'))
 })
 

@@ -58,7 +58,7 @@ export async function writeEmptyDatabase(folder: string): Promise<void> {
 async function createEmptyDatabase(): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-empty-'))
   const file = join(folder, 'slipway.db')
-  const store = await sqliteStore({ file, clock: Date.now })
+  const store = await sqliteStore({ file, clock: Date.now, deadlines: PATIENT })
   await store[Symbol.asyncDispose]()
   const bytes = await readFile(file)
   await rm(folder, { recursive: true })

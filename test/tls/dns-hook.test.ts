@@ -10,6 +10,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { PATIENT } from '../support/patient.ts'
 import { startKnot } from '../tools/knot.ts'
 import { requires } from '../tools/part.ts'
 import { writeScript } from './hook-script.ts'
@@ -28,7 +29,7 @@ test('the example hook adds and removes records', requires('knot'), async () => 
     `exec "${example}" "$@"`,
   )
   const hook = dnsHook({ program: wrapper.program, environment, log })
-  const dns = resolverDns({ servers: [knot.address] })
+  const dns = resolverDns({ servers: [knot.address], timeoutMs: PATIENT.dns })
   const [one, other] = [digest('one'), digest('other')]
   await hook.present(NAME, one)
   await hook.present(NAME, other)

@@ -13,6 +13,7 @@ import type { Store } from '../../server/store/store.ts'
 import { FOREVER } from '../certificates/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { makeLookupLimits } from '../support/lookup-limits.ts'
+import { PATIENT } from '../support/patient.ts'
 import { WatchedStore } from '../support/watched-store.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { issuer, LASTING } from './secure-service.ts'
@@ -31,6 +32,7 @@ async function withSelector(
   await using real: Store = await sqliteStore({
     file: join(folder.path, 'slipway.db'),
     clock: () => clock.now,
+    deadlines: PATIENT,
   })
   const secretBox = new SecretBox(SECRET)
   const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: [NAME] })

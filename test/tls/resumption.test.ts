@@ -7,6 +7,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import { PATIENT } from '../support/patient.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { handshake, issuer, SecureService, untilClosed } from './secure-service.ts'
 
@@ -97,7 +98,11 @@ test('ticket keys are random, shared over one store, encrypted in it, and delete
   }
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
   await using folder = await memoryFolder()
-  const store = await sqliteStore({ file: join(folder.path, 'slipway.db'), clock: () => now })
+  const store = await sqliteStore({
+    file: join(folder.path, 'slipway.db'),
+    clock: () => now,
+    deadlines: PATIENT,
+  })
   const [one, other] = await Promise.all([open(), open()])
   const first = one.current
   assert.equal(first.key.length, 48)
@@ -121,7 +126,11 @@ test('ticket keys are random, shared over one store, encrypted in it, and delete
   await alone.refresh()
   assert.equal(alone.current.key.length, 48)
   assert.deepEqual(alone.current, alone.current)
-  const next = await sqliteStore({ file: join(folder.path, 'other.db'), clock: () => now })
+  const next = await sqliteStore({
+    file: join(folder.path, 'other.db'),
+    clock: () => now,
+    deadlines: PATIENT,
+  })
   const unrelated = new TicketKeys({ store: next, secretBox: new SecretBox(SECRET), clock: () => now, log })
   await unrelated.refresh()
   assert.notDeepEqual(unrelated.current.key, shared)
