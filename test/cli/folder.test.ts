@@ -155,6 +155,20 @@ describe('reading files', () => {
     }
   })
 
+  it('hashes a file as it is read, not as long as it was when its folder was scanned', async () => {
+    for (const changed of ['', 'hi', 'hello, world', 'x'.repeat(2_000_000)]) {
+      using cli = new CliHarness()
+      cli.write({ 'a.txt': 'hello', 'b.txt': 'world' })
+      const { files } = scan(cli.cwd)
+      cli.write({ 'a.txt': changed })
+      const hashed = (await digestAll(files)).map(({ size, hash }) => [size, hash])
+      assert.deepEqual(hashed, [
+        [changed.length, sha256(changed)],
+        [5, sha256('world')],
+      ])
+    }
+  })
+
   it('names a file that was deleted', async () => {
     using cli = new CliHarness()
     cli.write({ 'index.html': 'hi' })

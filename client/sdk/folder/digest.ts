@@ -1,5 +1,13 @@
-import { createHash } from 'node:crypto'
-import { constants, createReadStream, readFileSync, realpathSync } from 'node:fs'
+import crypto from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
@@ -46,9 +54,11 @@ export async function digestAll(files: FoundFile[], options: DigestOptions = {})
 async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, options: DigestOptions) {
   let bytesSinceYield = 0
   options.signal?.throwIfAborted()
+  // One for all: a thousand would be collected.
+  const buffer = Buffer.allocUnsafeSlow(MAX_BUFFERED_FILE_BYTES + 1)
   for (const file of files) {
-    const bytes = readWhole(file.path, file.source)
-    const hash = createHash('sha256').update(bytes).digest('hex')
+    const bytes = readSmall(file, buffer)
+    const hash = sha256(bytes)
     hashed.set(file.path, publishFile(file, { size: bytes.byteLength, hash, start: bytes }))
     options.onFile?.()
     options.onBytes?.(bytes.byteLength)
@@ -58,6 +68,11 @@ async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, 
     await yieldToEventLoop()
     options.signal?.throwIfAborted()
   }
+}
+
+/** `crypto.hash` is newer than Node 18, and makes no stream. */
+function sha256(bytes: Uint8Array): string {
+  return crypto.hash?.('sha256', bytes) ?? crypto.createHash('sha256').update(bytes).digest('hex')
 }
 
 async function digestLarge(files: FoundFile[], hashed: Map<string, HashedFile>, options: DigestOptions) {
@@ -72,7 +87,7 @@ async function digestLarge(files: FoundFile[], hashed: Map<string, HashedFile>, 
 }
 
 async function digestStream(file: FoundFile, { signal, onBytes }: DigestOptions): Promise<HashedFile> {
-  const hash = createHash('sha256')
+  const hash = crypto.createHash('sha256')
   let size = 0
   let start: Uint8Array | undefined
   for await (const chunk of readChunks(file.path, file.source, MAX_BUFFERED_FILE_BYTES)) {
@@ -113,6 +128,21 @@ function realPath(folder: string, path: string): string {
   } catch (error) {
     throw toReadError(path, error)
   }
+}
+
+/** In the buffer if it has as many bytes as the scan found. */
+function readSmall({ path, source, size }: FoundFile, buffer: Buffer): Buffer {
+  try {
+    const file = openSync(source, READ_FLAGS)
+    try {
+      if (readSync(file, buffer) === size) return buffer.subarray(0, size)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    throw toReadError(path, error)
+  }
+  return readWhole(path, source)
 }
 
 function readWhole(path: string, source: string): Buffer {

@@ -211,7 +211,7 @@ class FolderWalker {
         `Links lead to more than ${formatNumber(MAX_LINKED_ENTRIES)} files and folders, as in ${prefix}`,
       )
     for (const entry of entries) {
-      const inside = join(source, entry.name)
+      const inside = withSeparator(source) + entry.name
       // What is excluded by its own path is listed by that.
       if (isLinked && this.#findExclusion(inside, entry.isDirectory())) continue
       try {
