@@ -527,9 +527,11 @@ describe('what a reviewer writes', () => {
         })
     })
     await expectFailure(begin(), 'QUOTA_EXCEEDED')
-    await review.addToThread(id, { status: 'resolved' })
+    const [newest] = (await review.get()).threads
+    for (const resolved of [newest!.id, id]) await review.addToThread(resolved, { status: 'resolved' })
     await begin()
-    assert.ok(!(await review.get()).threads.some((thread) => thread.id === id), 'the resolved one makes room')
+    const left = pluck((await review.get({ status: 'resolved' })).threads, 'id')
+    assert.deepEqual(left, [newest!.id], 'the oldest of those that are resolved makes room')
 
     const [first, second] = (await review.get()).threads.slice(-2).map((thread) => thread.id) as [
       string,
