@@ -346,10 +346,18 @@ describe('the overview of administrators', () => {
       )
       assert.equal(points.at(-2)!.visits, 0)
     }
-    api.pass(90 * DAY_MS + HOUR_MS)
-    await api.sweep('figures')
-    const left = await store.read.activity.series({ width: HOUR_MS, from: 0, interval: HOUR_MS })
-    assert.ok(!pluck(left, 'name').includes('visits'))
+    const isKept = async (width: number) =>
+      pluck(await store.read.activity.series({ width, from: 0, interval: HOUR_MS }), 'name').includes(
+        'visits',
+      )
+    for (const [days, byHour] of [
+      [2, true],
+      [90 - 2, false],
+    ] as const) {
+      api.pass(days * DAY_MS + HOUR_MS)
+      await api.sweep('figures')
+      assert.deepEqual([await isKept(10 * MINUTE_MS), await isKept(HOUR_MS)], [false, byHour])
+    }
   })
 
   test('has the activity of the time when the database did not answer once it does', async () => {
@@ -408,6 +416,8 @@ describe('the overview of administrators', () => {
     const { failures, failedAt, lastRun } = await find()
     assert.deepEqual([failures, lastRun?.items, lastRun?.error], [0, 3, null])
     assert.equal(failedAt, new Date(run.startedAt).toISOString())
+    await runs.record({ ...run, startedAt: run.startedAt + MINUTE_MS, items: 7 })
+    assert.equal((await find()).lastRun?.items, 7, 'one a minute is shown')
     for (const error of ['full', 'full']) await runs.record({ ...run, items: 0, error })
     await api.sweep('blobs')
     assert.equal((await find()).failures, 0, 'also when a command ran it')

@@ -77,13 +77,16 @@ describe('a key of scope preview', () => {
   test('cannot change what visitors see, by any way to publish', async () => {
     const { slug, siteUrl } = await api.publish(owner.client, home)
     const { apiKey: key } = await keyWith({ scope: 'preview', sites: [slug] })
+    const { json: staged } = await owner.request('PUT', `/api/v1/publish/${slug}`, { json: { files } })
     const put = (fields: object) => () => api.request('PUT', `/api/v1/publish/${slug}`, { key, json: fields })
+    const unfinished = `/api/v1/publish/${slug}/versions/${staged.upload.versionId}`
     const ways: Record<string, () => Promise<ApiResponse>> = {
       'a merge': put({ files, merge: true }),
       'a draft': put({ files: contents, live: false }),
       contents: put({ files: contents }),
       'an archive': () => send(api, 'zip', body, { slug, key }),
       'a direct upload': () => api.request('PUT', `/${slug}`, { key, body }),
+      'the end of an unfinished one': () => api.request('DELETE', unfinished, { key }),
     }
     for (const [way, request] of Object.entries(ways)) {
       const { status, text } = await request()
@@ -116,6 +119,7 @@ describe('a key of scope preview', () => {
       json: { versionId },
     })
     assert.equal(refreshed.json.upload.uploads.length, 1)
+    await client.deleteVersion(slug, versionId)
     const { previews } = await client.previews(slug)
     assert.deepEqual(previews.map(({ name }) => name).sort(), ['pr-1', 'pr-2', 'pr-3', 'pr-4'])
     await client.deletePreview(slug, 'pr-4')

@@ -474,8 +474,8 @@ test('signing in has a separate limit of 60 requests an hour per address, over a
 
 test('all networks of a /48 share 20 times the limit of signing in, and those of others have their own', async () => {
   await using api = await Api.start({ TRUSTED_PROXIES: '1', RATE_SIGN_IN: '2' })
-  const register = async (address: string) => {
-    const headers = { 'x-forwarded-for': address, 'content-type': 'application/json' }
+  const register = async (address: string, from: Record<string, string> = {}) => {
+    const headers = { 'x-forwarded-for': address, 'content-type': 'application/json', ...from }
     return (await api.request('POST', '/oauth/register', { headers, body: '{}' })).status
   }
   const statuses = []
@@ -486,6 +486,11 @@ test('all networks of a /48 share 20 times the limit of signing in, and those of
   // What one network sends beyond its own limit is not that of the others.
   await Promise.all(Array.from({ length: 60 }, () => register('2001:db8:3:1::1')))
   assert.equal(await register('2001:db8:3:2::1'), 400)
+  const ofPages = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
+  for (let network = 1; network <= 40; network++)
+    assert.equal(await register(`2001:db8:4:${network.toString(16)}::1`, ofPages), 400)
+  assert.equal(await register('2001:db8:4:29::1', ofPages), 429)
+  assert.equal(await register('2001:db8:4:29::1'), 400, 'what pages of other origins send counts apart')
 })
 
 test('a page of another origin does not use up the sign-in requests of the network of its visitor', async () => {

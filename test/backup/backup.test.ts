@@ -197,10 +197,14 @@ describe('a backup', () => {
     }
     await prune(opened, 1, third.service)
     await assert.rejects(stat(join(target, toContentName(sha256('new')))), { code: 'ENOENT' })
-    const ofKilled = join(target, toContentName(sha256('of a killed one')))
-    await mkdir(dirname(ofKilled), { recursive: true })
-    await writeFile(ofKilled, 'of a killed one')
-    assert.partialDeepStrictEqual(await prune(opened, 10_000, third.service), { backups: 0, files: 1 })
+    // More than one request can delete.
+    for (let number = 0; number <= 1000; number++) {
+      const ofKilled = join(target, toContentName(sha256(`${number} of a killed one`)))
+      await mkdir(dirname(ofKilled), { recursive: true })
+      await writeFile(ofKilled, '')
+    }
+    for (const files of [1001, 0])
+      assert.partialDeepStrictEqual(await prune(opened, 10_000, third.service), { backups: 0, files })
     const restored = await newFolder({ exists: false })
     await restore(target, restored)
     await assertServes(restored, slug)

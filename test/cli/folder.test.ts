@@ -189,6 +189,7 @@ const cases: [path: string, onLinux: boolean, onWindows: boolean][] = [
   ['.Slipway/site.json', false, false],
   ['.ssh/authorized_keys', false, false],
   ['a/.AWS/config', false, false],
+  ['.gnupg/gpg.conf', false, false],
   // Names by which Windows and HFS+ find the same folders.
   ['GIT~1/config', false, false],
   ['slipwa~2/site.json', false, false],

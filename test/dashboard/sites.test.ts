@@ -520,38 +520,58 @@ describe('a site', requiresBrowser, () => {
   test('that is deleted stays deleted when more sites are shown, and the focus stays in the page', async () => {
     const { page, owner } = await web.asOwner()
     const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'first' }) })
+    const { slug: second } = await owner.client.publish({ files: toFiles({ 'index.html': 'second' }) })
     const { publishes } = await owner.client.list()
-    let slugs = Array.from({ length: 120 }, (_, at) => (at === 3 ? slug : `site-${at}`))
-    const held = Promise.withResolvers<void>()
-    let isHeld = false
+    let slugs = Array.from({ length: 120 }, (_, at) => [slug, second][at - 3] ?? `site-${at}`)
+    let held: { from: number; until: Promise<void> } | undefined
     await page.route('**/api/v1/publishes*', async (route) => {
       const query = new URL(route.request().url()).searchParams
-      const [from, limit] = [Number(query.get('cursor') ?? 0), Number(query.get('limit') ?? 50)]
+      const from = Number.parseInt(query.get('cursor') ?? '0', 10)
+      const limit = Number(query.get('limit') ?? 50)
       const sites = slugs.slice(from, from + limit).map((slug) => ({ ...publishes[0]!, slug }))
-      const nextCursor = from + limit < slugs.length ? String(from + limit) : null
-      if (isHeld && from === 0) await held.promise
+      const nextCursor = from + limit < slugs.length ? `${from + limit} of ${slugs.length}` : null
+      if (held?.from === from) await held.until
       await route.fulfill({ json: { publishes: sites, nextCursor } })
     })
     await page.goto(web.url('/sites'))
     const rows = page.locator('.site-list > li')
     await rows.nth(49).waitFor()
-    const [row] = [page.locator('.site-list > li', { has: page.locator(`a[href="/sites/${slug}"]`) })]
-    await row.getByRole('button', { name: /^Actions for / }).click()
-    await page.getByRole('menuitem', { name: 'Delete site' }).click()
-    const dialog = page.getByRole('dialog')
-    isHeld = true
-    slugs = slugs.filter((one) => one !== slug)
-    await dialog.getByRole('button', { name: 'Delete site' }).click()
-    await dialog.waitFor({ state: 'detached' })
+    const rowOf = (one: string) =>
+      page.locator('.site-list > li', { has: page.locator(`a[href="/sites/${one}"]`) })
+    const remove = async (one: string) => {
+      await rowOf(one)
+        .getByRole('button', { name: /^Actions for / })
+        .click()
+      await page.getByRole('menuitem', { name: 'Delete site' }).click()
+      const dialog = page.getByRole('dialog')
+      slugs = slugs.filter((other) => other !== one)
+      await dialog.getByRole('button', { name: 'Delete site' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    const showMore = page.getByRole('button', { name: 'Show more' })
+    const { resolve: answer, promise: until } = Promise.withResolvers<void>()
+    held = { from: 0, until }
+    await remove(slug)
     const more = page.waitForResponse(/cursor=50/)
-    await page.getByRole('button', { name: 'Show more' }).click()
+    await showMore.click()
     await more
-    held.resolve()
-    await row.waitFor({ state: 'detached' })
+    answer()
+    await rowOf(slug).waitFor({ state: 'detached' })
     assert.notEqual(await page.evaluate(() => document.activeElement?.localName), 'body')
-    await page.getByRole('button', { name: 'Show more' }).click()
+    await showMore.click()
     await rows.nth(99).waitFor()
-    assert.equal(await row.count(), 0)
+    assert.equal(await rowOf(slug).count(), 0)
+    const { resolve: answerLate, promise: late } = Promise.withResolvers<void>()
+    held = { from: 100, until: late }
+    const ofEarlierList = page.waitForResponse(/cursor=100/)
+    await showMore.click()
+    await remove(second)
+    await rowOf(second).waitFor({ state: 'detached' })
+    answerLate()
+    await ofEarlierList
+    await showMore.click()
+    await rows.nth(117).waitFor()
+    assert.equal(await rows.count(), 118, 'a page of the list before has been left out')
   })
 
   test('is found by a search when the list ends after a thousand', async () => {

@@ -405,18 +405,18 @@ describe('the tools for programs', () => {
     const { url, dashboardUrl, ...decided } = await owner.call('get_review', { slug, preview })
     const counts = { open: 1, resolved: 0, outdated: 0 }
     assert.deepEqual(decided, { ...approval, counts, by })
-    await review.reportPlacements({ versionId: shown.versionId, placed: [], missing: [id] })
     const later = await begin('Too dark')
+    await review.reportPlacements({ versionId: shown.versionId, placed: [], missing: [later.id] })
     const found = (await list()).threads as { id: string; outdated?: boolean }[]
     assert.deepEqual(
       found.map((one) => [one.id, one.outdated ?? false]),
       [
-        [later.id, false],
-        [id, true],
+        [id, false],
+        [later.id, true],
       ],
       'what has no place any more is listed last, and marked',
     )
-    await review.reportPlacements({ versionId: shown.versionId, placed: [id], missing: [] })
+    await review.reportPlacements({ versionId: shown.versionId, placed: [later.id], missing: [] })
     await review.addToThread(later.id, { status: 'resolved' })
 
     for (const sentence of [

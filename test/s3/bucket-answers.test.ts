@@ -128,3 +128,22 @@ test('a backup target has the files of all pages of a list, and all parts of a f
   const body = await target.read({ name: names[0]!, size: bytes.length })
   assert.ok((await buffer(body!)).equals(bytes))
 })
+
+test('the state of a bucket is asked for once in three seconds', async (t) => {
+  let requests = 0
+  await using bucket = await startBucket((_, response) => {
+    requests++
+    response.end('<ListBucketResult></ListBucketResult>')
+  })
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  for (const [at, asked] of [
+    [0, 1],
+    [2999, 1],
+    [3000, 2],
+  ] as const) {
+    now = at
+    await bucket.blobs.check()
+    assert.equal(requests, asked, `at ${at} ms`)
+  }
+})

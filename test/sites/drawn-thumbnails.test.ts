@@ -10,17 +10,21 @@ import { describe, test } from 'node:test'
 import { program } from '../../scripts/program.mjs'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import { ThumbnailDrawer } from '../../server/jobs/thumbnail-drawer.ts'
 import { ChromiumStartError, FOLDER_PREFIX } from '../../server/lib/chromium.ts'
 import { drawPage } from '../../server/sites/draw-page.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Contents, toFiles } from '../api/content.ts'
 import { buildTar } from '../api/pending-version.ts'
 import { createStorage } from '../s3/storage.ts'
+import { siteRow, versionRow } from '../store/rows.ts'
 import { openBrowser } from '../support/browser.ts'
+import { openTestStore } from '../support/engines.ts'
 import { listen } from '../support/listen.ts'
 import { PATIENT } from '../support/patient.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 
 const chromium = { chromium: program('chromium-headless-shell') ?? '', chromiumSandbox: 'off' } as const
@@ -286,6 +290,33 @@ describe('thumbnails that the server draws', requires('chromium'), () => {
         return true
       })
   })
+})
+
+test('a scheduled sweep draws the fifty sites that changed last, one by hand those before them too', async () => {
+  await using folder = await memoryFolder()
+  await using store = await openTestStore({ folder: folder.path, clock: Date.now })
+  await store.write('durable', {}, async (tx) => {
+    for (let number = 1; number <= 60; number++) {
+      const [slug, liveVersionId] = [`site-${number}`, `v${number}`]
+      await tx.sites.insert(
+        siteRow(slug, { liveVersionId, updatedAt: number }),
+        versionRow(liveVersionId, slug),
+      )
+    }
+  })
+  for (const [since, first] of [
+    [1, 11],
+    [0, 1],
+  ] as const) {
+    const tried: string[] = []
+    // None of them has a start page.
+    const files = { open: async (slug: string) => void tried.push(slug) }
+    await new ThumbnailDrawer({ files } as never).run(store, since)
+    assert.deepEqual(
+      tried,
+      Array.from({ length: 61 - first }, (_, index) => `site-${60 - index}`),
+    )
+  }
 })
 
 describe('a page that the server draws', requires('chromium', 'proc'), () => {

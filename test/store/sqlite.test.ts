@@ -13,6 +13,7 @@ import { NoticeQueries } from '../../server/store/queries/notices.ts'
 import type { Queries } from '../../server/store/queries.ts'
 import { Rows } from '../../server/store/rows.ts'
 import { FULL_LOG_BYTES, sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
+import { copySqlite } from '../../server/store/sqlite-copy.ts'
 import { statement } from '../../server/store/statement.ts'
 import type { Durability, Store } from '../../server/store/store.ts'
 import { PATIENT } from '../support/patient.ts'
@@ -338,6 +339,17 @@ test(
     assert.deepEqual(flushes, expected)
   },
 )
+
+test('a copy of a database has nothing that a power cut may still remove', requires('strace'), async () => {
+  await using database = await freshSqlite()
+  const { file } = database
+  await using store = await sqliteStore({ file, clock: Date.now, pollIntervalMs: 2 ** 30 })
+  await store.write('unread', {}, (tx) => tx.sites.insert(siteRow('bakery')))
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
+  await copySqlite(file, `${file}-copy`)
+  const [first = ''] = await strace.stop()
+  assert.ok(first.includes(`<${file}-wal>`), first)
+})
 
 test(
   'while the disk does not confirm a commit, reads and charges continue, and other writes are refused',
