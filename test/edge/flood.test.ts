@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { MissLimiter } from '../../server/lib/miss-limiter.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
@@ -131,4 +132,20 @@ test('a lookup that finds something is not counted, however many', async () => {
   const found = async () => 'found'
   for (let number = 0; number < 1000; number++)
     assert.equal(await limiter.run(`site-${number}`, '192.0.2.1', found, () => false), 'found')
+})
+
+test('eight lookups of networks that look up little run at the same time while the total is used up', async () => {
+  const limiter = new MissLimiter({ clock: () => 0, metrics: new Metrics() })
+  for (let number = 0; number < 200; number++) limiter.count(`192.0.2.${number % 2}`)
+  let [running, most] = [0, 0]
+  const lookUp = async () => {
+    most = Math.max(most, ++running)
+    await nextTurn()
+    running--
+  }
+  const lookups = Array.from({ length: 20 }, (_, number) =>
+    limiter.run(`site-${number}`, `198.51.100.${number}`, lookUp, () => true),
+  )
+  await Promise.all(lookups)
+  assert.equal(most, 8)
 })
