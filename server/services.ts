@@ -31,7 +31,6 @@ import { sweeps } from './jobs/jobs.ts'
 import { SweepList } from './jobs/scheduler.ts'
 import { ThumbnailDrawer } from './jobs/thumbnail-drawer.ts'
 import { removeAbandonedFolders } from './lib/chromium.ts'
-import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { SECOND_MS } from './lib/time.ts'
@@ -92,8 +91,9 @@ function collectParts(
     ...{ plans, quotas: new Quotas({ plans, anonymous: anonymousQuotas(config), secret, clock, log }) },
     publishQueue: new PublishQueue({
       running: PUBLISHES_AT_ONCE,
+      uploadsAtOnce: config.uploadsAtOnce,
       timeouts: deadlines.database,
-      readWaitMs: store.readWaitMs,
+      store,
       metrics: telemetry.metrics,
       clock: testClock,
     }),
@@ -247,11 +247,6 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     limits,
     credentialLookups: new MissLimiter({ ...lookupLimits, forgets: true }),
     uncounted: new MissLimiter(lookupLimits),
-    uploadLimiter: new ConcurrencyLimiter({
-      total: config.uploadsAtOnce,
-      perKey: Math.ceil(config.uploadsAtOnce / 4),
-      reserve: Math.floor(config.uploadsAtOnce / 4),
-    }),
   }
   const sweepList = new SweepList(services, sweeps)
   const overviews = new Overviews({ ...parts, reserve, sweepList, release: options.version })

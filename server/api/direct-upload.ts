@@ -59,7 +59,7 @@ function updateCommand(
 
 async function publishBody(
   request: FastifyRequest,
-  services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
+  services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'publishQueue'>,
   { name, slug }: { name: string; slug: string | undefined },
 ) {
   const body = request.body as Readable | null | undefined

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { OPERATIONS, type Query } from '../../protocol/api/operations.schema.ts'
@@ -58,13 +57,13 @@ export function publishHandlers(services: Services) {
 
 /** A new site, or a version of the site `slug`. */
 export function publishDirectly(
-  { archivePublisher, uploadLimiter }: Pick<Services, 'archivePublisher' | 'uploadLimiter'>,
+  { archivePublisher, publishQueue }: Pick<Services, 'archivePublisher' | 'publishQueue'>,
   { caller }: FastifyRequest,
   direct: ArchiveRequest,
   slug?: string,
 ): Promise<ArchiveResponse> {
-  return uploadLimiter.run(
-    rateLimitSubnet(caller.address),
+  return publishQueue.receive(
+    caller,
     () =>
       slug === undefined
         ? archivePublisher.create(caller, direct)
@@ -206,21 +205,21 @@ function readInclude({ query }: FastifyRequest): IncludeOptions {
 }
 
 /** Spec 4.6: the bytes stream from the socket to the blobs. A bundle counts as one upload. */
-export function uploadHandlers({ publishService, uploadLimiter }: Services) {
+export function uploadHandlers({ publishService, publishQueue }: Services) {
   return {
     uploadFile: ({ request, caller }) => {
       const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
       const query = readUploadQuery(request)
-      return uploadLimiter.run(
-        rateLimitSubnet(caller.address),
+      return publishQueue.receive(
+        caller,
         () => publishService.upload(key, query, request.raw, readUploadHeaders(request)),
         () => publishService.isOfAccount(key, query),
       )
     },
     uploadBundle: ({ request, caller, params }) => {
       const query = readUploadQuery(request)
-      return uploadLimiter.run(
-        rateLimitSubnet(caller.address),
+      return publishQueue.receive(
+        caller,
         () => publishService.uploadBundle(params, query, request.raw, readUploadHeaders(request)),
         () => publishService.isOfAccount(params, query),
       )

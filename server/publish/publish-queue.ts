@@ -1,4 +1,5 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
+import { Tally } from '../../packages/http-server/clients/tally.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { Component } from '../lib/component.ts'
@@ -6,14 +7,16 @@ import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Deadlines } from '../lib/deadlines.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { overloaded } from '../lib/semaphore.ts'
+import type { Store } from '../store/store.ts'
 
 interface PublishQueueOptions {
   /** How many write at the same time; half of it for one account or address. */
   running: number
   /** Of a read of the database, and of a publish, which is refused when it would wait longer, or has waited longer. */
   timeouts: Pick<Deadlines['database'], 'acquire' | 'queue'>
-  /** How long reads of the database wait for others now. */
-  readWaitMs(): number
+  store: Pick<Store, 'readWaitMs' | 'onChange'>
+  /** How many uploads and archives are received at the same time: a quarter from one address, and the last quarter of sites of accounts. */
+  uploadsAtOnce: number
   metrics: Metrics
   /** A clock in milliseconds that is never set. */
   clock?: (() => number) | undefined
@@ -24,13 +27,30 @@ type Publisher = Pick<Caller, 'account' | 'address' | 'onDisconnect'>
 /** Those whose files have arrived go before new ones. */
 type Step = 'new' | 'finalize'
 
+interface Waiting {
+  key: string
+  until: number
+  start(): void
+  refuse(): void
+}
+
+interface Expected {
+  key: string
+  count: number
+  timer: NodeJS.Timeout | undefined
+}
+
 const MAX_WAITING = 1000
+
+/** How many files a client may send at the same time. */
+const MAX_EXPECTED = 16
 
 /** A new publish is refused while reads wait for this part of their deadline: it has several. */
 const READ_WAIT_SHARE = 1 / 4
 
-/** How much of the mean is the write that ended last. */
+/** How much of the mean is the last interval. A longer one is an outage, after which the pace is that of before. */
 const MEAN_SHARE = 1 / 16
+const MAX_INTERVAL_MS = 250
 
 /** Runs a limited number of writes of publishes at the same time: more would wait for each other at each of their steps. */
 export class PublishQueue extends Component<PublishQueueOptions> {
@@ -38,14 +58,28 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     total: this.parts.running,
     perKey: Math.ceil(this.parts.running / 2),
   })
+  readonly #uploads = new ConcurrencyLimiter({
+    total: this.parts.uploadsAtOnce,
+    perKey: Math.ceil(this.parts.uploadsAtOnce / 4),
+    reserve: Math.floor(this.parts.uploadsAtOnce / 4),
+  })
   readonly #clock = this.parts.clock ?? (() => performance.now())
-  readonly #waiting = new Set<{ key: string; step: Step; start(): void }>()
-  #meanMs = 0
+  readonly #waiting = { new: new Set<Waiting>(), finalize: new Set<Waiting>() }
+  /** Uploads that have not arrived yet, of publishes that have begun here: by their caller, and by their site. */
+  readonly #expected = new Tally()
+  readonly #begun = new Map<string, Expected>()
+  /** Between two writes that begin while others wait. */
+  #paceMs = 0
+  #lastStart = 0
   #lastChange = 0
 
   constructor(options: PublishQueueOptions) {
     super(options)
-    options.metrics.addRead('slipway_publishes_waiting', () => this.#waiting.size)
+    options.metrics.addRead('slipway_publishes_waiting', () => this.#countWaiting())
+    options.metrics.addRead('slipway_uploads_active', () => this.#uploads.active)
+    options.store.onChange((names) => {
+      for (const slug of names ?? this.#begun.keys()) this.uploadsArrived(slug)
+    })
   }
 
   /**
@@ -53,54 +87,140 @@ export class PublishQueue extends Component<PublishQueueOptions> {
    * was admitted do not matter: it has waited with them.
    */
   assertRoom(caller: Publisher, sinceAdmittedMs = Number.POSITIVE_INFINITY): void {
-    const { readWaitMs, timeouts } = this.parts
+    const { store, timeouts } = this.parts
     const key = shareKey(caller)
-    const mayRun = this.#limiter.canRun(key) || this.#mayWait(key, 'new')
-    const waitedMs = Math.min(readWaitMs(), sinceAdmittedMs)
+    const mayRun = this.#canRun(key, 'new') || this.#mayWait(key, 'new')
+    const waitedMs = Math.min(store.readWaitMs(), sinceAdmittedMs)
     if (!mayRun || waitedMs > READ_WAIT_SHARE * timeouts.acquire) throw this.#refuse()
   }
 
-  /** A new publish leaves the queue when its client disconnects. */
-  async run<T>(caller: Publisher, step: Step, work: () => Promise<T>): Promise<T> {
+  /** A new publish, of whose files `uploads` will follow, leaves the queue when its client disconnects. */
+  async run<T>(caller: Publisher, step: Step, work: () => Promise<T>, uploads = 0): Promise<T> {
     const key = shareKey(caller)
-    if (this.#limiter.canRun(key)) return this.#start(key, work)
-    if (!this.#mayWait(key, step)) throw this.#refuse()
+    const begin = () => this.#start(key, work, Math.min(uploads, MAX_EXPECTED))
+    const canRun = this.#canRun(key, step)
+    if (canRun && this.#countWaiting() === 0) return begin()
+    if (!canRun && !this.#mayWait(key, step)) throw this.#refuse()
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const leave = (settle: () => void) => {
       clearTimeout(timer)
-      if (this.#waiting.delete(waiting)) settle()
+      if (this.#waiting[step].delete(waiting)) settle()
     }
-    const start = () => leave(() => resolve(this.#start(key, work)))
-    const waiting = { key, step, start }
-    this.#waiting.add(waiting)
-    const timer = setTimeout(() => leave(() => reject(this.#refuse())), this.parts.timeouts.queue)
+    const { queue } = this.parts.timeouts
+    const waiting = {
+      ...{ key, until: this.#clock() + queue },
+      start: () => leave(() => resolve(begin())),
+      refuse: () => leave(() => reject(this.#refuse())),
+    }
+    this.#waiting[step].add(waiting)
+    const timer = setTimeout(waiting.refuse, queue)
     if (step === 'new') caller.onDisconnect?.(() => leave(() => reject(overloaded())))
+    if (canRun) this.#startNext()
     return promise
   }
 
-  /** By how long the last writes took, and for how long none has ended. */
+  /** Receives an upload or an archive. Beyond `uploadsAtOnce` it is refused with UNAVAILABLE, unless `isEntitled` to the reserve. */
+  async receive<T>(
+    { address }: Publisher,
+    work: () => Promise<T>,
+    isEntitled: () => Promise<boolean> | boolean,
+  ): Promise<T> {
+    try {
+      return await this.#uploads.run(rateLimitSubnet(address), work, isEntitled)
+    } finally {
+      if (this.#hasRoom()) this.#startNext()
+    }
+  }
+
+  /** `count` files of a site will be uploaded, soon unless its publisher is slow or sends them one by one. */
+  expectUploads(caller: Publisher, slug: string, count: number): void {
+    this.uploadsArrived(slug)
+    const expected = { key: shareKey(caller), count: 0, timer: undefined as NodeJS.Timeout | undefined }
+    this.#begun.set(slug, expected)
+    this.#expect(expected, Math.min(count, MAX_EXPECTED))
+    expected.timer = setTimeout(() => this.uploadsArrived(slug), this.parts.timeouts.queue / 4).unref()
+  }
+
+  /** `count` uploads of a site have arrived, or all that will. */
+  uploadsArrived(slug: string, count = MAX_EXPECTED): void {
+    const expected = this.#begun.get(slug)
+    if (!expected) return
+    this.#expect(expected, -Math.min(count, expected.count))
+    if (expected.count === 0) {
+      clearTimeout(expected.timer)
+      this.#begun.delete(slug)
+    }
+    if (this.#hasRoom()) this.#startNext()
+  }
+
+  #expect(expected: Expected, change: number): void {
+    expected.count += change
+    this.#expected.add(expected.key, change)
+  }
+
+  #canRun(key: string, step: Step): boolean {
+    return this.#limiter.canRun(key) && (step === 'finalize' || this.#hasRoom(key))
+  }
+
+  /** Whether the uploads of a new publish will not be refused; without a key, of one of any caller. */
+  #hasRoom(key?: string): boolean {
+    const places = (this.parts.uploadsAtOnce * 3) / 4
+    const own = key === undefined ? 0 : this.#expected.of(key)
+    return this.#uploads.active + this.#expected.total < places && own < places / 3
+  }
+
+  #countWaiting(): number {
+    return this.#waiting.new.size + this.#waiting.finalize.size
+  }
+
+  /** By the pace of the last ones, and for how long none has begun or ended. */
   #mayWait(key: string, step: Step): boolean {
-    const { running, timeouts } = this.parts
-    const before = [...this.#waiting].filter((other) => step === 'new' || other.step === step)
+    const { timeouts } = this.parts
+    const before = [...this.#waiting.finalize, ...(step === 'new' ? this.#waiting.new : [])]
     // A caller has half of the places, and so can take half of the queue.
     const places = Math.max(before.length, 2 * before.filter((other) => other.key === key).length)
     // Those that are new will write again, before others that are new.
     const writes = step === 'new' ? 2 * places : places
-    const waitMs = this.#clock() - this.#lastChange + (writes * this.#meanMs) / running
+    const waitMs = this.#clock() - this.#lastChange + writes * this.#paceMs
     return places < MAX_WAITING && waitMs <= timeouts.queue
   }
 
-  async #start<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const since = this.#clock()
-    this.#lastChange = since
+  async #start<T>(key: string, work: () => Promise<T>, uploads: number): Promise<T> {
+    const now = this.#clock()
+    if (this.#countWaiting() > 0) {
+      const interval = Math.min(now - this.#lastStart, MAX_INTERVAL_MS)
+      this.#paceMs += this.#paceMs === 0 ? interval : MEAN_SHARE * (interval - this.#paceMs)
+    }
+    this.#lastStart = now
+    this.#lastChange = now
+    this.#expected.add(key, uploads)
     try {
       return await this.#limiter.run(key, work)
     } finally {
+      this.#expected.add(key, -uploads)
       this.#lastChange = this.#clock()
-      this.#meanMs += MEAN_SHARE * (this.#lastChange - since - this.#meanMs)
-      const next = [...this.#waiting].filter((other) => this.#limiter.canRun(other.key))
-      const first = next.find(({ step }) => step === 'finalize') ?? next[0]
-      first?.start()
+      this.#refuseLast()
+      this.#startNext()
+    }
+  }
+
+  #startNext(): void {
+    for (;;) {
+      const find = (step: Step) => this.#waiting[step].values().find(({ key }) => this.#canRun(key, step))
+      const next = find('finalize') ?? find('new')
+      if (!next) return
+      next.start()
+    }
+  }
+
+  /** Those that came last, when they will not begin in time: the pace has become slower since. */
+  #refuseLast(): void {
+    const { finalize, new: waiting } = this.#waiting
+    const now = this.#clock()
+    for (const last of [...waiting].reverse()) {
+      const before = finalize.size + waiting.size - 1
+      if (before === 0 || now + 2 * before * this.#paceMs <= last.until) return
+      last.refuse()
     }
   }
 

@@ -36,7 +36,7 @@ import {
 import { compareManifests, type PendingVersionStore, type StagedVersion } from './stage.ts'
 import { UploadRecorder } from './upload-recorder.ts'
 
-type PublishServiceParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'clock' | 'log'> & {
+type PublishServiceParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'clock' | 'log' | 'publishQueue'> & {
   pendingVersions: PendingVersionStore
   targets: SignedUploadUrls
 }
@@ -68,8 +68,7 @@ export class PublishService extends Component<PublishServiceParts> {
     await turn()
     const { generation } = this.#manifests
     const staged = await this.parts.pendingVersions.newSite(caller, request)
-    this.#manifests.add(staged, generation)
-    await turn()
+    await this.#await(caller, staged, generation)
     return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
   }
 
@@ -79,9 +78,15 @@ export class PublishService extends Component<PublishServiceParts> {
     await turn()
     const { generation } = this.#manifests
     const staged = await this.parts.pendingVersions.newVersion({ caller, slug, request })
-    this.#manifests.add(staged, generation)
-    await turn()
+    await this.#await(caller, staged, generation)
     return this.#buildResponse(staged)
+  }
+
+  async #await(caller: Caller, staged: StagedVersion, generation: number): Promise<void> {
+    const { slug, files, skipped } = staged
+    this.#manifests.add(staged, generation)
+    this.parts.publishQueue.expectUploads(caller, slug, files.length - skipped.size)
+    await turn()
   }
 
   async refresh(
@@ -124,6 +129,7 @@ export class PublishService extends Component<PublishServiceParts> {
     headers: UploadHeaders,
   ): Promise<UploadReceipt> {
     const upload = this.parts.targets.verify(key, query)
+    this.parts.publishQueue.uploadsArrived(upload.slug, 1)
     if (headers.contentType !== ANY_TYPE && !isSameMediaType(headers.contentType, upload.contentType)) {
       const sentence = `'${upload.path}' must be uploaded with Content-Type: ${upload.contentType}`
       throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)
@@ -164,6 +170,7 @@ export class PublishService extends Component<PublishServiceParts> {
     headers: UploadHeaders,
   ): Promise<BundleReceipt> {
     this.parts.targets.verifyBundle(bundle, query)
+    this.parts.publishQueue.uploadsArrived(bundle.slug)
     if (!isSameMediaType(headers.contentType, BUNDLE_CONTENT_TYPE)) {
       const sentence = `A bundle must be uploaded with Content-Type: ${BUNDLE_CONTENT_TYPE}`
       throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)

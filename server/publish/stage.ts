@@ -209,7 +209,9 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
           ? this.#addVersion(tx, { caller, slug: site, request: fields, versionId })
           : this.#addSite(tx, { caller, slug: site, request, versionId })
       }
-      const staged = await publishQueue.run(caller, 'new', () => quotas.write(store, scope, write))
+      const uploads = versionId === undefined ? request.files.length : 0
+      const begin = () => quotas.write(store, scope, write)
+      const staged = await publishQueue.run(caller, 'new', begin, uploads)
       if (typeof staged === 'string') slug = staged
       else {
         if (!staged.isNew) caller.onUpdateByName?.()
@@ -264,7 +266,8 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     await blocklist.assertFiles(request.files)
     const addTo = (site: string) =>
       quotas.write(store, { site }, (tx) => this.#addVersion(tx, { ...wanted, slug: site }))
-    return publishQueue.run(caller, 'new', () => withCurrentName(store, slug, addTo))
+    const uploads = wanted.versionId === undefined ? request.files.length : 0
+    return publishQueue.run(caller, 'new', () => withCurrentName(store, slug, addTo), uploads)
   }
 
   async #addVersion(tx: WriteTransaction, wanted: WantedVersion): Promise<StagedVersion> {

@@ -4,16 +4,18 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { ApiError } from '../../server/lib/errors.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { PublishQueue } from '../../server/publish/publish-queue.ts'
+import type { ChangeListener } from '../../server/store/store.ts'
 
 const RUNNING = 4
 const TIMEOUT_MS = 2000
 
-function openQueue({ timeoutMs = TIMEOUT_MS } = {}) {
+function openQueue({ timeoutMs = TIMEOUT_MS, uploadsAtOnce = 1000 } = {}) {
   const time = { now: 0, readWaitMs: 0 }
   const metrics = new Metrics()
+  const listeners: ChangeListener[] = []
   const queue = new PublishQueue({
-    ...{ running: RUNNING, timeouts: { acquire: 800, queue: timeoutMs }, metrics },
-    readWaitMs: () => time.readWaitMs,
+    ...{ running: RUNNING, timeouts: { acquire: 800, queue: timeoutMs }, metrics, uploadsAtOnce },
+    store: { readWaitMs: () => time.readWaitMs, onChange: (listener) => listeners.push(listener) },
     clock: () => time.now,
   })
   const started: string[] = []
@@ -21,14 +23,16 @@ function openQueue({ timeoutMs = TIMEOUT_MS } = {}) {
   const ends: (() => void)[] = []
   const clients = new Map<string, () => void>()
   /** A publish, by default from an address of its own. */
-  const run = async (name: string, { from = name, step = 'new' as 'new' | 'finalize' } = {}) => {
+  const run = async (name: string, { from = name, step = 'new' as 'new' | 'finalize', uploads = 0 } = {}) => {
     const onDisconnect = (listener: () => void) => void clients.set(name, listener)
     const work = () => {
       started.push(name)
       return new Promise<void>((resolve) => ends.push(resolve))
     }
     try {
-      await queue.run({ account: undefined, address: from, onDisconnect }, step, work)
+      const caller = { account: undefined, address: from, onDisconnect }
+      await queue.run(caller, step, work, uploads)
+      if (uploads > 0) queue.expectUploads(caller, name, uploads)
     } catch (error) {
       assert.ok(error instanceof ApiError && error.status === 503 && error.retryAfterSeconds)
       refused.push(name)
@@ -52,19 +56,52 @@ function openQueue({ timeoutMs = TIMEOUT_MS } = {}) {
     clients.get(name)?.()
     await turn()
   }
+  const uploads: (() => void)[] = []
+  const upload = (address: string) => {
+    const work = () => new Promise<void>((resolve) => uploads.push(resolve))
+    void queue.receive({ account: undefined, address }, work, () => false)
+  }
+  const endUpload = async () => {
+    uploads.shift()!()
+    await turn()
+  }
   const countWaiting = () => metrics.read().slipway_publishes_waiting
-  return { time, started, refused, run, endOne, hasRoom, disconnect, countWaiting }
+  const change = (names?: string[]) => listeners[0]!(names, false, new Map())
+  return {
+    time,
+    queue,
+    started,
+    refused,
+    run,
+    endOne,
+    hasRoom,
+    disconnect,
+    upload,
+    endUpload,
+    change,
+    countWaiting,
+  }
 }
 
 const nameMany = (count: number) => Array.from({ length: count }, (_, number) => `publish ${number}`)
 
-test('publishes are refused that would wait too long, by how long the last ones took', async () => {
+test('publishes are refused that would wait too long, by the pace of the last ones', async () => {
   const { run, endOne, hasRoom } = openQueue()
-  for (const name of nameMany(100)) void run(name)
-  for (let count = 0; count < 85; count++) await endOne(100)
-  assert.equal(hasRoom(), false, '11 wait for two writes each, of which one ends every 100 ms')
+  for (const name of nameMany(RUNNING + 30)) void run(name)
+  for (let count = 0; count < 16; count++) await endOne(20)
+  for (const name of nameMany(36)) void run(name)
+  assert.equal(hasRoom(), true, '50 wait for two writes each, of which one begins every 20 ms')
+  void run('one more')
+  assert.equal(hasRoom(), false)
+})
+
+test('those that came last are refused as soon as the pace shows that they will wait too long', async () => {
+  const { run, endOne, refused } = openQueue()
+  for (const name of nameMany(RUNNING + 14)) void run(name)
   await endOne(100)
-  assert.equal(hasRoom(), true, '10 wait')
+  assert.deepEqual(refused, [])
+  await endOne(100)
+  assert.deepEqual(refused, ['publish 17', 'publish 16', 'publish 15'])
 })
 
 test('publishes are refused while reads of the database wait for more than a quarter of their deadline', () => {
@@ -123,12 +160,12 @@ test('an address whose publishes hang does not keep others from publishing', () 
 
 test('a publish whose files have arrived goes before new ones, and does not wait for them', async () => {
   const { run, endOne, started, refused } = openQueue()
-  for (const name of nameMany(100)) void run(name)
-  for (let count = 0; count < 40; count++) await endOne(100)
-  void run('new')
+  for (const name of nameMany(RUNNING + 10)) void run(name)
+  for (let count = 0; count < 2; count++) await endOne(90)
+  for (const name of ['a', 'b', 'c', 'd', 'new']) void run(name)
   void run('arrived', { step: 'finalize' })
   await endOne(1)
-  assert.deepEqual([started.at(-1), refused], ['arrived', ['new']])
+  assert.deepEqual([started.at(-1), refused.includes('new')], ['arrived', true])
 })
 
 test('a publish leaves the queue when its client disconnects, unless its files have arrived', async () => {
@@ -148,4 +185,44 @@ test('beyond a thousand that wait, all are refused', async () => {
   for (const name of nameMany(RUNNING + 1000)) void run(name, { step: 'finalize' })
   await run('one more', { step: 'finalize' })
   assert.deepEqual(refused, ['one more'])
+})
+
+for (const [what, end] of Object.entries<(queue: ReturnType<typeof openQueue>) => unknown>({
+  'an upload has ended': ({ endUpload }) => endUpload(),
+  'a file has arrived': ({ queue }) => queue.uploadsArrived('a', 1),
+  'a bundle has arrived': ({ queue }) => queue.uploadsArrived('a'),
+  'a publish has been finalized at another node': ({ change }) => change(['other', 'a']),
+  'changes may have been missed': ({ change }) => change(),
+}))
+  test(`a publish begins only when its uploads will not be refused: when ${what}`, async () => {
+    const opened = openQueue({ uploadsAtOnce: 64 })
+    const { run, endOne, started, upload } = opened
+    for (const name of ['a', 'b']) void run(name, { uploads: 100 })
+    for (const _ of ['a', 'b']) await endOne(1)
+    for (let number = 0; number < 16; number++) upload(`address ${number}`)
+    void run('c', { uploads: 1 })
+    assert.deepEqual(started, ['a', 'b'], '32 of 48 places are for uploads that will come')
+    await end(opened)
+    assert.deepEqual(started, ['a', 'b', 'c'])
+  })
+
+test('uploads that do not come are not waited for', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { run, endOne, started } = openQueue({ uploadsAtOnce: 16 })
+  void run('a', { uploads: 100 })
+  await endOne(1)
+  void run('b', { uploads: 1 })
+  t.mock.timers.tick(TIMEOUT_MS / 4 - 1)
+  assert.deepEqual(started, ['a'])
+  t.mock.timers.tick(1)
+  assert.deepEqual(started, ['a', 'b'])
+})
+
+test('one address has a third of the uploads that are expected', async () => {
+  const { run, endOne, started } = openQueue({ uploadsAtOnce: 64 })
+  void run('a', { from: 'many', uploads: 100 })
+  await endOne(1)
+  void run('b', { from: 'many', uploads: 1 })
+  void run('c', { uploads: 1 })
+  assert.deepEqual(started, ['a', 'c'])
 })

@@ -33,5 +33,6 @@ export function quotasWith(plans: Plans): Quotas {
 export function unlimitedQueue(): PublishQueue {
   const running = Number.POSITIVE_INFINITY
   const timeouts = PATIENT.database
-  return new PublishQueue({ running, timeouts, readWaitMs: () => 0, metrics: new Metrics() })
+  const store = { readWaitMs: () => 0, onChange: () => undefined }
+  return new PublishQueue({ running, timeouts, store, uploadsAtOnce: running, metrics: new Metrics() })
 }

@@ -3,7 +3,6 @@ import type { Connections } from '../../../packages/http-server/clients/connecti
 import type { MemoryBudget } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { Validity } from '../../../packages/http-server/tls/certificate-files.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
-import type { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Precompressor } from '../../publish/precompress/precompressor.ts'
@@ -16,7 +15,6 @@ interface Parts {
   connections: Connections
   clientMemory: ClientMemory
   budget: MemoryBudget
-  uploadLimiter: ConcurrencyLimiter
   precompressor: Precompressor
   sweepList: { names: readonly string[] }
   backupTarget: string
@@ -28,14 +26,13 @@ const QUERY_LIFETIME_MS = MINUTE_MS
 
 /** Read from the parts of the service when they are shown. */
 export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
-  const { connections, clientMemory, budget, uploadLimiter, precompressor } = parts
+  const { connections, clientMemory, budget, precompressor } = parts
   metrics.addRead('slipway_connections', () => connections.open)
   metrics.addRead('slipway_connections_closed_total', () => connections.closed.tooMany, { reason: 'limit' })
   metrics.addRead('slipway_connections_closed_total', () => connections.closed.tooSlow, { reason: 'slow' })
   metrics.addRead('slipway_client_memory_bytes', () => clientMemory.heldBytes)
   metrics.addRead('slipway_cache_bytes', () => budget.usedBytes)
   metrics.addRead('slipway_cache_limit_bytes', () => budget.limit)
-  metrics.addRead('slipway_uploads_active', () => uploadLimiter.active)
   metrics.addRead('slipway_precompress_queue_length', () => precompressor.queueLength)
   addDisk(metrics, parts)
   addCertificates(metrics, parts)
