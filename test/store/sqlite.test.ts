@@ -343,7 +343,7 @@ test(
 test('a copy of a database has nothing that a power cut may still remove', requires('strace'), async () => {
   await using database = await freshSqlite()
   const { file } = database
-  await using store = await sqliteStore({ file, clock: Date.now, pollIntervalMs: 2 ** 30 })
+  await using store = await sqliteStore({ file, ...COMMON, pollIntervalMs: 2 ** 30 })
   await store.write('unread', {}, (tx) => tx.sites.insert(siteRow('bakery')))
   await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
   await copySqlite(file, `${file}-copy`)
