@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
+import { MAX_REVIEW_LINKS } from '../../protocol/api/reviews.ts'
 import { type Account, Api } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
 import { makeSecret } from '../api/planted-secrets.ts'
@@ -367,6 +368,12 @@ describe('the tools for programs', () => {
       ).preview,
       'next',
     )
+
+    const review = account.client.review(slug)
+    for (let links = 1; links < MAX_REVIEW_LINKS; links++) await review.createLink()
+    const refused = await publish({ slug, files: [page], review: true })
+    assert.deepEqual([refused.status, refused.reviewUrl], ['active', undefined])
+    assert.match(refused.reviewProblem, /at most 20 links/)
 
     const anonymousSite = await publish({ files: [page], review: true }, anonymous)
     assert.deepEqual([anonymousSite.status, anonymousSite.reviewUrl], ['active', undefined])

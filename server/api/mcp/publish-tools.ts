@@ -12,6 +12,7 @@ import { formatLimit, formatUtc } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { describePublish } from '../../../protocol/publish-story.ts'
 import { hasContents } from '../../publish/archive/content.ts'
+import { CallError, formatCallError } from './internal-client.ts'
 import { callReview } from './review-tools.ts'
 import {
   type ApiClient,
@@ -109,8 +110,14 @@ export const PUBLISH_TOOLS: Tools = {
       const isShown = status === 'active' && args.live !== false
       if (args.review !== true || !isShown || claimToken !== undefined) return result
       const subject = { slug, preview: preview?.name }
-      const { url: reviewUrl } = await callReview(api, 'createReviewLink', subject, { body: {} })
-      return { ...result, reviewUrl }
+      try {
+        const { url: reviewUrl } = await callReview(api, 'createReviewLink', subject, { body: {} })
+        return { ...result, reviewUrl }
+      } catch (error) {
+        // What is live is not published again because its link was refused.
+        if (error instanceof CallError) return { ...result, reviewProblem: formatCallError(error) }
+        throw error
+      }
     },
   },
   update_files: {
