@@ -102,15 +102,15 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const kind = chargedTo === 'none' || chargedTo === 'handler' ? 'api' : chargedTo
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
     if (!SAFE_METHODS.has(request.method)) options.store.assertAnswering()
+    const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
     if (accepts) {
-      options.publishQueue.assertRoom(caller)
+      options.publishQueue.assertRoom(caller, credential && { hasAccount: true })
       caller.onDisconnect = (listener) => void reply.raw.once('close', listener)
       caller.onUpdateByName = () => void reply.code(200)
     }
     // An administrator in a blocked network can end the block, on pages that first get the account.
     const mayPassBlock = access === 'admin' || access === 'any'
     if (!mayPassBlock) await options.blocklist.assertCaller(caller.address)
-    const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
     const chargeOne = () => chargeRequest(limits, request, reply, kind)
     const admitCaller = async () => {
       try {
@@ -167,7 +167,8 @@ function completeAdmission(app: FastifyInstance, { limits, publishQueue }: Admis
     await request.confirmCaller()
     const { caller, admittedAt, routeOptions } = request
     // Others have come since its head arrived.
-    if (routeOptions.config.accepts) publishQueue.assertRoom(caller, performance.now() - admittedAt)
+    if (routeOptions.config.accepts)
+      publishQueue.assertRoom(caller, { sinceAdmittedMs: performance.now() - admittedAt })
     request.isUncharged = false
   })
   // A body that cannot be read does not reach a handler that would charge it, or end the credential.

@@ -15,7 +15,7 @@ interface PublishQueueOptions {
   /** Of a read of the database, and of a publish, which is refused when it would wait longer, or has waited longer. */
   timeouts: Pick<Deadlines['database'], 'acquire' | 'queue'>
   store: Pick<Store, 'readWaitMs' | 'onChange'>
-  /** How many uploads and archives are received at the same time: a quarter from one address, and the last quarter of sites of accounts. */
+  /** How many are received at the same time: a quarter from one address, and the last quarter for sites of accounts. */
   uploadsAtOnce: number
   metrics: Metrics
   /** A clock in milliseconds that is never set. */
@@ -27,8 +27,14 @@ type Publisher = Pick<Caller, 'account' | 'address' | 'onDisconnect'>
 /** Those whose files have arrived go before new ones. */
 type Step = 'new' | 'finalize'
 
-interface Waiting {
+/** What begins, of whose files `uploads` will follow. */
+interface Beginning {
   key: string
+  hasAccount: boolean
+  uploads: number
+}
+
+interface Waiting extends Beginning {
   until: number
   start(): void
   refuse(): void
@@ -84,23 +90,27 @@ export class PublishQueue extends Component<PublishQueueOptions> {
 
   /**
    * UNAVAILABLE when a new publish would wait too long: then it does not begin. Reads that began to wait before the publish
-   * was admitted do not matter: it has waited with them.
+   * was admitted do not matter: it has waited with them. `hasAccount` before the account is known.
    */
-  assertRoom(caller: Publisher, sinceAdmittedMs = Number.POSITIVE_INFINITY): void {
+  assertRoom(
+    caller: Publisher,
+    { sinceAdmittedMs = Number.POSITIVE_INFINITY, hasAccount = caller.account !== undefined } = {},
+  ): void {
     const { store, timeouts } = this.parts
-    const key = shareKey(caller)
-    const mayRun = this.#canRun(key, 'new') || this.#mayWait(key, 'new')
+    const beginning = { key: shareKey(caller), hasAccount, uploads: 1 }
+    const mayRun = this.#canRun(beginning) || this.#mayWait(beginning, 'new')
     const waitedMs = Math.min(store.readWaitMs(), sinceAdmittedMs)
     if (!mayRun || waitedMs > READ_WAIT_SHARE * timeouts.acquire) throw this.#refuse()
   }
 
   /** A new publish, of whose files `uploads` will follow, leaves the queue when its client disconnects. */
   async run<T>(caller: Publisher, step: Step, work: () => Promise<T>, uploads = 0): Promise<T> {
-    const key = shareKey(caller)
-    const begin = () => this.#start(key, work, Math.min(uploads, MAX_EXPECTED))
-    const canRun = this.#canRun(key, step)
+    const hasAccount = caller.account !== undefined
+    const beginning = { key: shareKey(caller), hasAccount, uploads: Math.min(uploads, MAX_EXPECTED) }
+    const begin = () => this.#start(beginning, work)
+    const canRun = this.#canRun(beginning)
     if (canRun && this.#countWaiting() === 0) return begin()
-    if (!canRun && !this.#mayWait(key, step)) throw this.#refuse()
+    if (!canRun && !this.#mayWait(beginning, step)) throw this.#refuse()
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const leave = (settle: () => void) => {
       clearTimeout(timer)
@@ -108,7 +118,7 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     }
     const { queue } = this.parts.timeouts
     const waiting = {
-      ...{ key, until: this.#clock() + queue },
+      ...{ ...beginning, until: this.#clock() + queue },
       start: () => leave(() => resolve(begin())),
       refuse: () => leave(() => reject(this.#refuse())),
     }
@@ -128,7 +138,7 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     try {
       return await this.#uploads.run(rateLimitSubnet(address), work, isEntitled)
     } finally {
-      if (this.#hasRoom()) this.#startNext()
+      this.#startWithRoom()
     }
   }
 
@@ -150,7 +160,7 @@ export class PublishQueue extends Component<PublishQueueOptions> {
       clearTimeout(expected.timer)
       this.#begun.delete(slug)
     }
-    if (this.#hasRoom()) this.#startNext()
+    this.#startWithRoom()
   }
 
   #expect(expected: Expected, change: number): void {
@@ -158,15 +168,17 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     this.#expected.add(expected.key, change)
   }
 
-  #canRun(key: string, step: Step): boolean {
-    return this.#limiter.canRun(key) && (step === 'finalize' || this.#hasRoom(key))
+  #canRun({ key, hasAccount, uploads }: Beginning): boolean {
+    if (!this.#limiter.canRun(key)) return false
+    if (uploads === 0) return true
+    const { uploadsAtOnce } = this.parts
+    const places = hasAccount ? uploadsAtOnce : (uploadsAtOnce * 3) / 4
+    return this.#countUploads() < places && this.#expected.of(key) < uploadsAtOnce / 4
   }
 
-  /** Whether the uploads of a new publish will not be refused; without a key, of one of any caller. */
-  #hasRoom(key?: string): boolean {
-    const places = (this.parts.uploadsAtOnce * 3) / 4
-    const own = key === undefined ? 0 : this.#expected.of(key)
-    return this.#uploads.active + this.#expected.total < places && own < places / 3
+  /** In progress, and expected. */
+  #countUploads(): number {
+    return this.#uploads.active + this.#expected.total
   }
 
   #countWaiting(): number {
@@ -174,18 +186,19 @@ export class PublishQueue extends Component<PublishQueueOptions> {
   }
 
   /** By the pace of the last ones, and for how long none has begun or ended. */
-  #mayWait(key: string, step: Step): boolean {
+  #mayWait({ key }: Beginning, step: Step): boolean {
     const { timeouts } = this.parts
     const before = [...this.#waiting.finalize, ...(step === 'new' ? this.#waiting.new : [])]
     // A caller has half of the places, and so can take half of the queue.
     const places = Math.max(before.length, 2 * before.filter((other) => other.key === key).length)
+    if (places === 0 && this.#limiter.canRun(key)) return true
     // Those that are new will write again, before others that are new.
     const writes = step === 'new' ? 2 * places : places
     const waitMs = this.#clock() - this.#lastChange + writes * this.#paceMs
     return places < MAX_WAITING && waitMs <= timeouts.queue
   }
 
-  async #start<T>(key: string, work: () => Promise<T>, uploads: number): Promise<T> {
+  async #start<T>({ key, uploads }: Beginning, work: () => Promise<T>): Promise<T> {
     const now = this.#clock()
     if (this.#countWaiting() > 0) {
       const interval = Math.min(now - this.#lastStart, MAX_INTERVAL_MS)
@@ -204,9 +217,14 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     }
   }
 
+  /** After an upload, which is no reason to look through all when none can begin. */
+  #startWithRoom(): void {
+    if (this.#countUploads() < this.parts.uploadsAtOnce) this.#startNext()
+  }
+
   #startNext(): void {
     for (;;) {
-      const find = (step: Step) => this.#waiting[step].values().find(({ key }) => this.#canRun(key, step))
+      const find = (step: Step) => this.#waiting[step].values().find((waiting) => this.#canRun(waiting))
       const next = find('finalize') ?? find('new')
       if (!next) return
       next.start()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Caller } from '../../server/accounts/authorization.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { PublishQueue } from '../../server/publish/publish-queue.ts'
@@ -8,6 +9,13 @@ import type { ChangeListener } from '../../server/store/store.ts'
 
 const RUNNING = 4
 const TIMEOUT_MS = 2000
+
+interface Run {
+  from?: string
+  step?: 'new' | 'finalize'
+  uploads?: number
+  account?: Caller['account']
+}
 
 function openQueue({ timeoutMs = TIMEOUT_MS, uploadsAtOnce = 1000 } = {}) {
   const time = { now: 0, readWaitMs: 0 }
@@ -23,14 +31,14 @@ function openQueue({ timeoutMs = TIMEOUT_MS, uploadsAtOnce = 1000 } = {}) {
   const ends: (() => void)[] = []
   const clients = new Map<string, () => void>()
   /** A publish, by default from an address of its own. */
-  const run = async (name: string, { from = name, step = 'new' as 'new' | 'finalize', uploads = 0 } = {}) => {
+  const run = async (name: string, { from = name, step = 'new', uploads = 0, account }: Run = {}) => {
     const onDisconnect = (listener: () => void) => void clients.set(name, listener)
     const work = () => {
       started.push(name)
       return new Promise<void>((resolve) => ends.push(resolve))
     }
     try {
-      const caller = { account: undefined, address: from, onDisconnect }
+      const caller = { account, address: from, onDisconnect }
       await queue.run(caller, step, work, uploads)
       if (uploads > 0) queue.expectUploads(caller, name, uploads)
     } catch (error) {
@@ -44,9 +52,9 @@ function openQueue({ timeoutMs = TIMEOUT_MS, uploadsAtOnce = 1000 } = {}) {
     ends.shift()!()
     await turn()
   }
-  const hasRoom = (address = 'another', sinceAdmittedMs?: number) => {
+  const hasRoom = (address = 'another', given?: Parameters<PublishQueue['assertRoom']>[1]) => {
     try {
-      queue.assertRoom({ account: undefined, address }, sinceAdmittedMs)
+      queue.assertRoom({ account: undefined, address }, given)
       return true
     } catch {
       return false
@@ -113,8 +121,8 @@ test('publishes are refused while reads of the database wait for more than a qua
   ] as const) {
     time.readWaitMs = waitMs
     assert.equal(hasRoom(), expected)
-    assert.equal(hasRoom('another', 201), expected)
-    assert.ok(hasRoom('another', 200), 'it has waited with these reads')
+    assert.equal(hasRoom('another', { sinceAdmittedMs: 201 }), expected)
+    assert.ok(hasRoom('another', { sinceAdmittedMs: 200 }), 'it has waited with these reads')
   }
 })
 
@@ -225,4 +233,16 @@ test('one address has a third of the uploads that are expected', async () => {
   void run('b', { from: 'many', uploads: 1 })
   void run('c', { uploads: 1 })
   assert.deepEqual(started, ['a', 'c'])
+})
+
+test('while all uploads are in progress, publishes without uploads begin, and those of accounts beyond what others take', async () => {
+  const { run, started, refused, upload, time, hasRoom } = openQueue({ uploadsAtOnce: 64 })
+  for (let number = 0; number < 48; number++) upload(`address ${number}`)
+  time.now += TIMEOUT_MS + 1
+  void run('waits', { uploads: 1 })
+  void run('archive')
+  void run('of an account', { uploads: 1, account: { id: 'account' } as Caller['account'] })
+  assert.deepEqual([started, refused], [['archive', 'of an account'], []])
+  time.now += TIMEOUT_MS + 1
+  assert.deepEqual([hasRoom(), hasRoom('another', { hasAccount: true })], [false, true])
 })
