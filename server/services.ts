@@ -92,7 +92,7 @@ function collectParts(
     publishQueue: new PublishQueue({
       running: PUBLISHES_AT_ONCE,
       uploadsAtOnce: config.uploadsAtOnce,
-      timeouts: deadlines.database,
+      timeouts: { ...deadlines.database, expectedUploads: deadlines.expectedUploads },
       store,
       metrics: telemetry.metrics,
       clock: testClock,

@@ -28,6 +28,8 @@ export const DEADLINES = Object.freeze({
     refresh: 200,
   },
   databaseLock: 5 * SECOND_MS,
+  /** For the uploads of a publish that has begun; then others may have their places. */
+  expectedUploads: 2.5 * SECOND_MS,
   /** S3 without a byte: of a request, an exchange in memory, and all of a process, which then refuses others. */
   blobs: { request: 6 * SECOND_MS, exchange: 36 * SECOND_MS, hang: 2 * SECOND_MS },
   /** For the encoded bytes of a file, whose plain bytes are in memory and are then sent. */

@@ -13,7 +13,7 @@ interface PublishQueueOptions {
   /** How many write at the same time; half of it for one account or address. */
   running: number
   /** Of a read of the database, and of a publish, which is refused when it would wait longer, or has waited longer. */
-  timeouts: Pick<Deadlines['database'], 'acquire' | 'queue'>
+  timeouts: Pick<Deadlines['database'], 'acquire' | 'queue'> & Pick<Deadlines, 'expectedUploads'>
   store: Pick<Store, 'readWaitMs' | 'onChange'>
   /** How many are received at the same time: a quarter from one address, and the last quarter for sites of accounts. */
   uploadsAtOnce: number
@@ -148,7 +148,8 @@ export class PublishQueue extends Component<PublishQueueOptions> {
     const expected = { key: shareKey(caller), count: 0, timer: undefined as NodeJS.Timeout | undefined }
     this.#begun.set(slug, expected)
     this.#expect(expected, Math.min(count, MAX_EXPECTED))
-    expected.timer = setTimeout(() => this.uploadsArrived(slug), this.parts.timeouts.queue / 4).unref()
+    const { expectedUploads } = this.parts.timeouts
+    expected.timer = setTimeout(() => this.uploadsArrived(slug), expectedUploads).unref()
   }
 
   /** `count` uploads of a site have arrived, or all that will. */

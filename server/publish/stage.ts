@@ -210,8 +210,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
           : this.#addSite(tx, { caller, slug: site, request, versionId })
       }
       const uploads = versionId === undefined ? request.files.length : 0
-      const begin = () => quotas.write(store, scope, write)
-      const staged = await publishQueue.run(caller, 'new', begin, uploads)
+      const staged = await publishQueue.run(caller, 'new', () => quotas.write(store, scope, write), uploads)
       if (typeof staged === 'string') slug = staged
       else {
         if (!staged.isNew) caller.onUpdateByName?.()

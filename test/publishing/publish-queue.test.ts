@@ -22,7 +22,12 @@ function openQueue({ timeoutMs = TIMEOUT_MS, uploadsAtOnce = 1000 } = {}) {
   const metrics = new Metrics()
   const listeners: ChangeListener[] = []
   const queue = new PublishQueue({
-    ...{ running: RUNNING, timeouts: { acquire: 800, queue: timeoutMs }, metrics, uploadsAtOnce },
+    ...{
+      running: RUNNING,
+      timeouts: { acquire: 800, queue: timeoutMs, expectedUploads: 2500 },
+      metrics,
+      uploadsAtOnce,
+    },
     store: { readWaitMs: () => time.readWaitMs, onChange: (listener) => listeners.push(listener) },
     clock: () => time.now,
   })
@@ -216,17 +221,17 @@ for (const [what, end] of Object.entries<(queue: ReturnType<typeof openQueue>) =
 
 test('uploads that do not come are not waited for', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { run, endOne, started } = openQueue({ uploadsAtOnce: 16 })
+  const { run, endOne, started } = openQueue({ uploadsAtOnce: 16, timeoutMs: 10_000 })
   void run('a', { uploads: 100 })
   await endOne(1)
   void run('b', { uploads: 1 })
-  t.mock.timers.tick(TIMEOUT_MS / 4 - 1)
+  t.mock.timers.tick(2499)
   assert.deepEqual(started, ['a'])
   t.mock.timers.tick(1)
   assert.deepEqual(started, ['a', 'b'])
 })
 
-test('one address has a third of the uploads that are expected', async () => {
+test('one address has a quarter of the uploads that are expected', async () => {
   const { run, endOne, started } = openQueue({ uploadsAtOnce: 64 })
   void run('a', { from: 'many', uploads: 100 })
   await endOne(1)

@@ -32,7 +32,7 @@ export function quotasWith(plans: Plans): Quotas {
 /** No publish waits. */
 export function unlimitedQueue(): PublishQueue {
   const running = Number.POSITIVE_INFINITY
-  const timeouts = PATIENT.database
+  const timeouts = { ...PATIENT.database, expectedUploads: 0 }
   const store = { readWaitMs: () => 0, onChange: () => undefined }
   return new PublishQueue({ running, timeouts, store, uploadsAtOnce: running, metrics: new Metrics() })
 }
