@@ -26,7 +26,7 @@ export function createRunFolder(): Disposable & { path: string } {
   mkdirSync(path)
   // Servers that refuse to run as root use it as another user.
   chmodSync(path, 0o755)
-  return { path, [Symbol.dispose]: () => rmSync(path, DELETE) }
+  return { path, [Symbol.dispose]: () => deleteLeftover(path) }
 }
 
 function hasSpace(folder: string): boolean {
